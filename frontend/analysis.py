@@ -90,8 +90,31 @@ class FunctionFacts:
                     self.assignments[name] += read is not None and _begin(read) >= end
 
     def _visit(self, statement: ast.stmt) -> Names:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return self._keep(statement, Names(NO_NAMES, NO_NAMES))  # refused when it is compiled
         reads: set[str] = set()
         writes: set[str] = set()
+        self._note(statement, reads, writes)
+        for name in _partly_written(statement):
+            reads.add(name)
+            writes.add(name)
+            self.assignments[name] += 1
+        for child in _children(statement):
+            if isinstance(child, ast.stmt):
+                inner = self._visit(child)
+                reads |= inner.reads
+                writes |= inner.writes
+            else:
+                self._visit_expression(child, reads, writes)
+        if isinstance(statement, ast.For | ast.While):
+            self._loops.append(statement)
+            # A break or continue of the loop's own ends there; those in its else belong to the loop outside.
+            writes -= {BREAK, CONTINUE}
+            writes |= self.writes(statement.orelse) & {BREAK, CONTINUE}
+        return self._keep(statement, Names(frozenset(reads), frozenset(writes)))
+
+    def _note(self, statement: ast.stmt, reads: set[str], writes: set[str]) -> None:
+        """Notes what the kind of a statement says, beside the names in it."""
         match statement:
             case ast.Break():
                 writes.add(BREAK)
@@ -116,27 +139,8 @@ class FunctionFacts:
                 for inner in ast.walk(statement):
                     if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                         self.assignments[inner.id] += 1
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                return self._keep(statement, Names(NO_NAMES, NO_NAMES))  # refused when it is compiled
             case _:
                 pass
-        for name in _partly_written(statement):
-            reads.add(name)
-            writes.add(name)
-            self.assignments[name] += 1
-        for child in _children(statement):
-            if isinstance(child, ast.stmt):
-                inner = self._visit(child)
-                reads |= inner.reads
-                writes |= inner.writes
-            else:
-                self._visit_expression(child, reads, writes)
-        if isinstance(statement, ast.For | ast.While):
-            self._loops.append(statement)
-            # A break or continue of the loop's own ends there; those in its else belong to the loop outside.
-            writes -= {BREAK, CONTINUE}
-            writes |= self.writes(statement.orelse) & {BREAK, CONTINUE}
-        return self._keep(statement, Names(frozenset(reads), frozenset(writes)))
 
     def _keep(self, statement: ast.stmt, names: Names) -> Names:
         self.names[id(statement)] = names

@@ -16,9 +16,9 @@ from .image_types import IMAGE_MARKS, ImageType, image_type
 from .parameter_types import Annotation, ConstType, LocalArrayType, StreamType, WorkItemType
 from .signature import NO_DEFAULT, ParameterSpec, Signature
 from .spec_constant import SpecializationId
-from .struct_types import raw_annotations, value_type_of
+from .struct_types import parameters_of, raw_annotations, value_type_of
 from .struct_values import host_value
-from .types import MAX_DIMENSIONS, Access, ArrayType, FixedArrayType, Target, Type, scalar_of
+from .types import MAX_DIMENSIONS, Access, ArrayType, FixedArrayType, Target, Type, scalar_of, unaliased
 
 
 class In(Annotation):
@@ -111,7 +111,7 @@ class _SignatureReader:
         self.annotations = raw_annotations(function)
 
     def parameters(self) -> Signature:
-        parameters = inspect.signature(self.function, follow_wrapped=False).parameters.values()
+        parameters = parameters_of(self.function)
         marks = {p.name: getattr(self.evaluate(p.name), "__lapilli_annotation__", None) for p in parameters}
         specs = tuple(self.parameter(p) for p in parameters if marks[p.name] not in _NO_ARGUMENTS)
         work_items = {p.name: p.type for p in specs if isinstance(p.type, WorkItemType)}
@@ -223,7 +223,7 @@ class _SignatureReader:
             if not isinstance(annotation, str):
                 break
             annotation = self.evaluate_text(name, annotation)
-        return annotation
+        return unaliased(annotation)
 
     def evaluate_text(self, name: str, text: str) -> object:
         try:
@@ -276,6 +276,9 @@ class _SignatureReader:
                 "LP2014",
                 f"write {spelling}[lp.f32] or {spelling}[lp.f32, 2]",
             )
+        missing = getattr(parameters[0], "__forward_arg__", None)
+        if isinstance(missing, str):  # 3.14, as in `evaluate`
+            parameters = (self.evaluate_text(name, missing), *parameters[1:])
         element = value_type_of(parameters[0])
         if element is None or isinstance(element, FixedArrayType):
             from .annotation_errors import described, replacement

@@ -20,6 +20,7 @@ from .types import MAX_DIMENSIONS, FixedArrayType, ScalarType, scalar_of
 from .values import (
     Array,
     Composite,
+    Elements,
     FixedArray,
     Iteration,
     LocalArray,
@@ -202,7 +203,7 @@ def variable_type(value: Value) -> VariableType:
         return value.type
     if isinstance(value, Tuple):
         return tuple(variable_type(item) for item in value.items)
-    if isinstance(value, RangeValue | Iteration):
+    if isinstance(value, RangeValue | Iteration | Elements):
         return Static(value, "iterator")
     return value
 

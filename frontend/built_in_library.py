@@ -20,6 +20,11 @@ lp.compile_options(device_code_split="per_kernel")
 
 def _kernels_of(T: type, spelling: str) -> list[KernelFunction]:
     """Returns the kernels for one element type."""
+    return [*_by_element(T, spelling), *_by_work_group(T, spelling)]
+
+
+def _by_element(T: type, spelling: str) -> list[KernelFunction]:
+    """Returns the kernels whose work-items do not work together."""
 
     @lp.kernel(name=f"fill_{spelling}")
     def fill(out: lp.Out[T], value: T):
@@ -38,6 +43,28 @@ def _kernels_of(T: type, spelling: str) -> list[KernelFunction]:
         i = lp.global_id(0)
         if i < out.size:
             out[i] = start + T(i) * step
+
+    @lp.kernel(name=f"transpose_{spelling}")
+    def transpose(source: lp.In[T, 2], out: lp.Out[T, 2]):
+        i, j = lp.global_id(0), lp.global_id(1)
+        if i < min(source.shape[0], out.shape[1]) and j < min(source.shape[1], out.shape[0]):
+            out[j, i] = source[i, j]
+
+    @lp.kernel(name=f"histogram_{spelling}")
+    def histogram(source: lp.In[T], counts: lp.Array[lp.u32], low: T, high: T):
+        i = lp.global_id(0)
+        if i < source.size:
+            value = source[i]
+            if low <= value and value <= high and low < high:
+                part = (lp.f32(value) - lp.f32(low)) / (lp.f32(high) - lp.f32(low))
+                bin_ = min(lp.i32(part * lp.f32(counts.size)), counts.size - 1)
+                lp.atomic.add(counts, bin_, lp.u32(1))
+
+    return [fill, copy, iota, transpose, histogram]
+
+
+def _by_work_group(T: type, spelling: str) -> list[KernelFunction]:
+    """Returns the kernels of which one work-group goes through the array."""
 
     @lp.reqd_work_group_size(WORK_GROUP_SIZE)
     @lp.kernel(name=f"reduce_{spelling}")
@@ -77,23 +104,7 @@ def _kernels_of(T: type, spelling: str) -> list[KernelFunction]:
                 out[i] = before + below
             before += lp.group.broadcast(below + value, WORK_GROUP_SIZE - 1)
 
-    @lp.kernel(name=f"transpose_{spelling}")
-    def transpose(source: lp.In[T, 2], out: lp.Out[T, 2]):
-        i, j = lp.global_id(0), lp.global_id(1)
-        if i < min(source.shape[0], out.shape[1]) and j < min(source.shape[1], out.shape[0]):
-            out[j, i] = source[i, j]
-
-    @lp.kernel(name=f"histogram_{spelling}")
-    def histogram(source: lp.In[T], counts: lp.Array[lp.u32], low: T, high: T):
-        i = lp.global_id(0)
-        if i < source.size:
-            value = source[i]
-            if low <= value and value <= high and low < high:
-                part = (lp.f32(value) - lp.f32(low)) / (lp.f32(high) - lp.f32(low))
-                bin_ = min(lp.i32(part * lp.f32(counts.size)), counts.size - 1)
-                lp.atomic.add(counts, bin_, lp.u32(1))
-
-    return [fill, copy, iota, reduce, inclusive_scan, exclusive_scan, transpose, histogram]
+    return [reduce, inclusive_scan, exclusive_scan]
 
 
 KERNELS = tuple(

@@ -1,6 +1,6 @@
-"""Python's builtins inside of kernels: ``range len min max abs round divmod pow enumerate zip ord``.
+"""Python's builtins inside of kernels: ``range len min max abs round divmod pow ord``.
 
-``print`` is compiled by `printing`.
+``print`` is compiled by `printing`, ``enumerate`` and ``zip`` by `iterators`.
 
 ``int float bool`` are conversions (see `calls`).
 """
@@ -21,14 +21,12 @@ from .conversions import adapt, convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, I32, ir_type
-from .iteration import iterable_items
 from .subscripts import extent
 from .types import bf16
 from .values import (
     Array,
     Composite,
     FixedArray,
-    Iteration,
     RangeValue,
     Scalar,
     Static,
@@ -274,32 +272,3 @@ def compile_ord(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> 
             node, f"ord takes a text of one letter, found {found}", "LP2033", hint='write ord("a")'
         )
     return constant(ord(text))
-
-
-@intrinsic("builtins.enumerate")
-def compile_enumerate(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``enumerate(t)``, ``enumerate(t, start)`` and ``enumerate(t, start=n)`` over things of known length."""
-    given = [*zip(arguments, node.args, strict=True)]
-    given += [(fb.evaluate(keyword.value), keyword.value) for keyword in node.keywords]
-    expect_count(fb, node, [value for value, _ in given], "enumerate", 1, 2)
-    start = 0
-    if len(given) == 2:
-        first, where = given[1]
-        if not isinstance(first, Scalar) or not isinstance(first.const, int):
-            hint = "add a start that is known at run time only to the number: i + start"
-            raise fb.error(where, "the start of enumerate must be a literal integer", "LP2051", hint=hint)
-        start = first.const
-    items = iterable_items(fb, arguments[0], node.args[0])
-    return Iteration(tuple(Tuple((constant(start + i), item)) for i, item in enumerate(items)))
-
-
-@intrinsic("builtins.zip")
-def compile_zip(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``zip(t, u)`` and ``zip(t, u, strict=True)`` over things of known length."""
-    parts = [iterable_items(fb, value, part) for value, part in zip(arguments, node.args, strict=True)]
-    for keyword in node.keywords:
-        strict = fb.evaluate(keyword.value)
-        if isinstance(strict, Scalar) and strict.const and len({len(part) for part in parts}) > 1:
-            lengths = ", ".join(str(len(part)) for part in parts)
-            raise fb.error(node, f"zip(strict=True) of different lengths: {lengths}", "LP2033")
-    return Iteration(tuple(Tuple(items) for items in zip(*parts, strict=False)))

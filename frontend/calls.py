@@ -45,6 +45,9 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 }
 """Keyword arguments that intrinsics, or all of a namespace, read themselves."""
 
+_SPECIAL_METHODS = {"builtins.abs": "__abs__", "builtins.len": "__len__", "builtins.round": "__round__"}
+"""Methods of structs that builtins call."""
+
 _KEYWORD_HINTS = {
     "key": "write the choice out: a if abs(a) > abs(b) else b",
     "default": "name it among the arguments: a tuple in kernels has items",
@@ -170,6 +173,12 @@ def _call_intrinsic(fb: FunctionBuilder, node: ast.Call, obj: object, name: str)
     if node.keywords and namespace not in _POSITIONAL_ONLY:
         node = fb.calls_by_position.setdefault(id(node), _in_place(node, name, keywords))
     arguments = positional(fb, node, keywords=keywords)
+    if name in _SPECIAL_METHODS and len(arguments) == 1 and isinstance(arguments[0], Composite):
+        from .methods import call_special
+
+        result = call_special(fb, _SPECIAL_METHODS[name], arguments[0], node)
+        if result is not None:
+            return result
     fb.callee = name
     if any(isinstance(a, Composite) for a in arguments) and works_by_component(name, len(arguments)):
         called = ast.unparse(node.func)

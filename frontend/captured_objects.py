@@ -24,7 +24,7 @@ from .kernel import KernelFunction
 from .spec_constant import SpecializationId, placeholder_id
 from .specialization import read_specialization
 from .struct_values import struct_of_value
-from .types import ScalarType, Type, bool_, scalar_of, type_of_dtype
+from .types import ScalarType, Type, bool_, scalar_of, type_of_dtype, unaliased
 from .values import NamedTuple, Static, Tuple, Value, constant
 
 _MAXIMUM_CAPTURED = 4096
@@ -84,6 +84,9 @@ def captured(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Valu
 def _captured_other(fb: FunctionBuilder, obj: object, name: str, node: ast.AST) -> Value:
     if scalar_of(obj) is not None:
         return Static(obj, name)
+    meant = unaliased(obj)
+    if meant is not obj:
+        return captured(fb, meant, name, node)
     struct = struct_of_value(obj)
     if struct is not None:
         return captured_struct(fb, obj, struct, name)

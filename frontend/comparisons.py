@@ -28,6 +28,8 @@ _UNSIGNED = {"Eq": "eq", "NotEq": "ne", "Lt": "ult", "LtE": "ule", "Gt": "ugt", 
 _FLOAT = {"Eq": "oeq", "NotEq": "une", "Lt": "olt", "LtE": "ole", "Gt": "ogt", "GtE": "oge"}
 SYMBOLS = {"Eq": "==", "NotEq": "!=", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">="}
 """How the source spells a comparison."""
+_WORDS = {"Is": "is", "IsNot": "is not", "In": "in", "NotIn": "not in"}
+"""How it spells the others."""
 
 
 @expression(ast.Compare)
@@ -40,15 +42,35 @@ def compile_comparison(fb: FunctionBuilder, node: ast.Compare) -> Value:
 def _chain(fb: FunctionBuilder, node: ast.Compare, left: Value, position: int) -> Value:
     right_node = node.comparators[position]
     left, right = operand_value(fb, left), operand_value(fb, fb.evaluate(right_node))
+    by_method = _by_method(fb, node.ops[position], left, right, node)
+    if by_method is not None:
+        if position + 1 == len(node.ops):
+            return by_method
+        return _and_rest(fb, node, condition(fb, by_method, node), right, position)
     has_one_truth = isinstance(node.ops[position], ast.Eq | ast.NotEq) and (
         _are_ids(left, right)  # equal in every dimension or not, as SYCL has it
         or _are_structs(left, right)  # equal in every member or not, as on the host
     )
-    if not has_one_truth and any(isinstance(v, Composite) for v in (left, right)):
+    is_of_parts = any(isinstance(v, Composite) for v in (left, right)) and not has_one_truth
+    if is_of_parts and type(node.ops[position]).__name__ in SYMBOLS:
         return _compare_vectors(fb, node, left, right)
     first = compare(fb, node.ops[position], left, right, node)
-    if position + 1 == len(node.ops):
-        return first
+    return first if position + 1 == len(node.ops) else _and_rest(fb, node, first, right, position)
+
+
+def _by_method(
+    fb: FunctionBuilder, operator: ast.cmpop, left: Value, right: Value, node: ast.AST
+) -> Value | None:
+    """Returns what the method of a struct says of a comparison, None where there is none."""
+    if not any(isinstance(v, Composite) and isinstance(v.type, StructType) for v in (left, right)):
+        return None
+    from .methods import call_comparison  # which calls helpers
+
+    return call_comparison(fb, type(operator).__name__, left, right, node)
+
+
+def _and_rest(fb: FunctionBuilder, node: ast.Compare, first: Scalar, right: Value, position: int) -> Value:
+    """Compiles the comparisons behind the one at `position`, where that one holds."""
     if first.const is not None:
         return _chain(fb, node, right, position + 1) if first.const else first
     rest = select_values(
@@ -106,7 +128,7 @@ def compare(fb: FunctionBuilder, operator: ast.cmpop, left: Value, right: Value,
     if name in ("Is", "IsNot") and (_is_none(left) or _is_none(right)):
         return constant((_is_none(left) and _is_none(right)) == (name == "Is"))
     if name not in SYMBOLS:
-        word = {"Is": "is", "IsNot": "is not", "In": "in", "NotIn": "not in"}[name]
+        word = _WORDS[name]
         if name.startswith("Is"):
             raise fb.error(node, f"kernels have no operator '{word}'", "LP2030", hint="use ==")
         raise fb.error(
@@ -116,6 +138,9 @@ def compare(fb: FunctionBuilder, operator: ast.cmpop, left: Value, right: Value,
             hint="write low <= x < high for a range, a loop for an array",
         )
     if isinstance(left, Tuple) and isinstance(right, Tuple) and name in ("Eq", "NotEq"):
+        by_method = _by_method(fb, operator, left, right, node)  # of an item
+        if by_method is not None:
+            return condition(fb, by_method, node)
         return _compare_tuples(fb, name, left, right, node)
     if isinstance(left, Static) and isinstance(right, Static):
         return _compare_static(fb, name, left, right, node)

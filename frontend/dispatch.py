@@ -50,6 +50,7 @@ _FILES = {
     "group_functions": "group group_library",
     "bitcasts": "bitcast",
     "intrinsic_functions": "select shuffle",
+    "iterators": "builtins.enumerate builtins.zip",
     "local_arrays": "local private",
     "math_functions": "math",
     "math_integers": "popcount clz ctz reverse_bits math.mul_hi math.add_carry math.gcd math.lcm math.isqrt",

@@ -86,6 +86,8 @@ _HOST_CODES: dict[str, str] = {
     "LP2101": "SPIRV-Tools cannot assemble the text. The message gives its line and column.",
     "LP2102": "The SPIR-V module breaks a rule of SPIR-V or Vulkan; the message quotes the rule. If lapilli itself "
     "wrote the module, please report it with the kernel's source.",
+    "LP2110": "Branches lie inside each other deeper than drivers compute. Each elif and each early return "
+    "nests what follows: split a long chain by a test of half of its cases, or look the result up in an array.",
     "LP2150": "An operation of the IR breaks a rule of its dialect. The message names the operation and the rule.",
     "LP2160": "The IR has no SPIR-V form. Kernels written in Python never lead to this: please report it with the "
     "kernel's source, if one did.",

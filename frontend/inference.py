@@ -18,11 +18,11 @@ from .conversions import condition
 from .dispatch import STATEMENTS
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
 from .ir_types import INDEX_TYPE, WEAK_FLOAT, WEAK_INT
-from .iteration import iterable_items, range_rounds
+from .iteration import iterable_items, run_time_rounds
 from .narrow_sums import note_narrow_sums
 from .promotion import settled
 from .types import ScalarType
-from .values import Array, RangeValue, Scalar, Value
+from .values import Array, Scalar, Value
 
 _MAXIMUM_WALKS = 64
 """More than any chain of promotions takes; a safeguard against walking for ever."""
@@ -244,11 +244,13 @@ def _forget(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> None:
 
 def _walk_for(fb: FunctionBuilder, node: ast.For) -> _Jump | None:
     iterable = _evaluated(fb, node.iter)
-    if isinstance(iterable, RangeValue) and not iterable.is_static:
-        rounds = range_rounds(fb, iterable, node.iter)
+    found = None if iterable is None else run_time_rounds(fb, iterable, node.iter)
+    if found is not None:
+        rounds, item = found
         scalar = rounds.type if rounds.type.bits else INDEX_TYPE
         _forget(fb, [node])
-        _assign(fb, node.target, Scalar(scalar, bounds=rounds.bounds))
+        with suppress(UnknownTypeError):
+            _assign(fb, node.target, item(Scalar(scalar, bounds=rounds.bounds)))
         _walk(fb, node.body)
         _forget(fb, [node])
     elif iterable is not None:

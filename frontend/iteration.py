@@ -8,7 +8,7 @@ of rounds, the distance of the ends as an unsigned number.  A step of 0 runs no 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -20,7 +20,20 @@ from .function_builder import FunctionBuilder
 from .ir_types import BOOL, INDEX_TYPE, ir_type
 from .promotion import MixedSignsError, promote
 from .types import ScalarType, i32, u32
-from .values import Composite, Iteration, RangeValue, Scalar, Static, Tuple, Value, constant, describe
+from .values import (
+    Array,
+    Composite,
+    Elements,
+    FixedArray,
+    Iteration,
+    RangeValue,
+    Scalar,
+    Static,
+    Tuple,
+    Value,
+    constant,
+    describe,
+)
 
 MAX_UNROLLED = 1 << 14
 """Rounds of all unrolled loops of one function, inner ones counted for each outer round."""
@@ -44,6 +57,27 @@ class Rounds:
     """Number of rounds, to be read as unsigned; of no meaning where there is a `before_stop`."""
     bounds: tuple[int, int] | None
     """Smallest and largest value of the loop variable, where known."""
+
+
+def run_time_rounds(
+    fb: FunctionBuilder, value: Value, node: ast.expr
+) -> tuple[Rounds, Callable[[Scalar], Value]] | None:
+    """Returns the rounds of a loop that is not unrolled, and what the variable is at a number of the range.
+
+    Raises:
+        CompileError: as `range_rounds`.
+    """
+    if isinstance(value, RangeValue):
+        return None if value.is_static else (range_rounds(fb, value, node), lambda number: number)
+    if not isinstance(value, Array | FixedArray | Elements):
+        return None
+    from .iterators import elements  # few kernels loop over arrays
+
+    found = elements(fb, value, node)
+    if found is None:
+        return None
+    positions = RangeValue(constant(0), found.count, constant(1))
+    return range_rounds(fb, positions, node), found.item
 
 
 def range_rounds(fb: FunctionBuilder, value: RangeValue, node: ast.expr) -> Rounds:
@@ -246,7 +280,7 @@ def _items(fb: FunctionBuilder, value: Value, known: range | None, node: ast.exp
         case _:
             raise fb.error(
                 node,
-                "for loops run over range, tuples, a.shape, enumerate, zip and lp.static_range, "
+                "for loops run over range, tuples, arrays of one dimension, enumerate, zip and lp.static_range, "
                 f"found {describe(value)}",
                 "LP2033",
                 hint=_loop_hint(value, node),

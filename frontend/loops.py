@@ -36,14 +36,17 @@ from .conversions import CMPI, condition
 from .definite import names_set, take_names
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
-from .iteration import Rounds, iterable_items, range_rounds
+from .iteration import Rounds, iterable_items, run_time_rounds
 from .joins import FALSE, same_object
 from .loop_exits import is_endless, stored_names
 from .unrolled_loops import build_unrolled
-from .values import Binding, RangeValue, Scalar, Unset, Value, constant, describe
+from .values import Binding, FixedArray, RangeValue, Scalar, Unset, Value, constant, describe
 
 _MAXIMUM_UNROLLED = 4096
 """Rounds of an unrolled loop beyond which the program would be absurdly long."""
+
+_Item = Callable[[Scalar], Value]
+"""What the variable of a loop over a range is set to at a number of the range."""
 
 
 def build_for(fb: FunctionBuilder, node: ast.For, live: Live) -> None:
@@ -54,9 +57,12 @@ def build_for(fb: FunctionBuilder, node: ast.For, live: Live) -> None:
     """
     fb.node = node.iter
     iterable = fb.evaluate(node.iter)
-    if isinstance(iterable, RangeValue) and not iterable.is_static:
-        rounds = range_rounds(fb, iterable, node.iter)
-        _with_own_flags(fb, node, live, lambda: _build_range(fb, node, rounds, live))
+    found = run_time_rounds(fb, iterable, node.iter)
+    if found is not None:
+        if not isinstance(iterable, RangeValue):
+            _refuse_changes(fb, node)
+        rounds, item = found
+        _with_own_flags(fb, node, live, lambda: _build_range(fb, node, rounds, item, live))
         return
     items = iterable_items(fb, iterable, node.iter)
     if len(items) > _MAXIMUM_UNROLLED:
@@ -68,6 +74,19 @@ def build_for(fb: FunctionBuilder, node: ast.For, live: Live) -> None:
         )
 
     _with_own_flags(fb, node, live, lambda: build_unrolled(fb, node, items, live))
+
+
+def _refuse_changes(fb: FunctionBuilder, node: ast.For) -> None:
+    """Raises CompileError where a loop changes a fixed array that it runs over: its rounds read the value before."""
+    changed = written_by_rounds(fb, node)
+    for part in ast.walk(node.iter):
+        if isinstance(part, ast.Name) and part.id in changed and isinstance(fb.env.get(part.id), FixedArray):
+            raise fb.error(
+                part,
+                f"this loop runs over '{part.id}' and changes it",
+                "LP2033",
+                hint=f"loop over indices: for i in range(len({part.id}))",
+            )
 
 
 def _with_own_flags(
@@ -161,7 +180,7 @@ def _after(
             )
 
 
-def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, live: Live) -> SetInside:
+def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, item: _Item, live: Live) -> SetInside:
     if rounds.count == 0:
         for name in written_by_rounds(fb, node):
             if not name.startswith("$"):
@@ -176,9 +195,9 @@ def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, live: Live)
     before = dict(fb.env)
     body_live = live | fb.facts.reads([node]) | jumps
     if jumps or not rounds.is_simple:
-        results = _stepping_while(fb, node, rounds, carried, body_live, inside)
+        results = _stepping_while(fb, node, rounds, item, carried, body_live, inside)
     else:
-        results = _simple_for(fb, node, rounds, carried, body_live, inside)
+        results = _simple_for(fb, node, rounds, item, carried, body_live, inside)
     _after(fb, before, carried, node, live, runs_a_round=bool(rounds.count))
     bind(fb, carried, results)
     return inside
@@ -193,14 +212,20 @@ def _build_round(fb: FunctionBuilder, node: ast.For | ast.While, live: Live, ins
     fb.node = node
 
 
-def _body(fb: FunctionBuilder, node: ast.For, induction: Scalar, live: Live, inside: SetInside) -> None:
+def _body(fb: FunctionBuilder, node: ast.For, value: Value, live: Live, inside: SetInside) -> None:
     inside.unset(fb, node)
-    assign_target(fb, node.target, induction, node.target)
+    assign_target(fb, node.target, value, node.target)
     _build_round(fb, node, live, inside)
 
 
 def _simple_for(
-    fb: FunctionBuilder, node: ast.For, rounds: Rounds, carried: Carried, live: Live, inside: SetInside
+    fb: FunctionBuilder,
+    node: ast.For,
+    rounds: Rounds,
+    item: _Item,
+    carried: Carried,
+    live: Live,
+    inside: SetInside,
 ) -> Sequence[SSAValue]:
     fb.node = node
     lower, upper, step = (_needed(fb, v) for v in (rounds.start, rounds.stop, rounds.step))
@@ -209,7 +234,7 @@ def _simple_for(
     fb.env = dict(outer)
     with fb.into(block):
         bind(fb, carried, block.args[1:])
-        _body(fb, node, Scalar(rounds.type, block.args[0], bounds=rounds.bounds), live, inside)
+        _body(fb, node, item(Scalar(rounds.type, block.args[0], bounds=rounds.bounds)), live, inside)
         fb.append(create(scf.YieldOp, operands=final_values(fb, carried, node)))
     op = create(
         scf.ForOp,
@@ -222,7 +247,13 @@ def _simple_for(
 
 
 def _stepping_while(
-    fb: FunctionBuilder, node: ast.For, rounds: Rounds, carried: Carried, live: Live, inside: SetInside
+    fb: FunctionBuilder,
+    node: ast.For,
+    rounds: Rounds,
+    item: _Item,
+    carried: Carried,
+    live: Live,
+    inside: SetInside,
 ) -> Sequence[SSAValue]:
     """Emits `while value before stop and not left`, or by rounds where no comparison of the value says it."""
     fb.node = node
@@ -251,7 +282,7 @@ def _stepping_while(
         for flag in FLAGS:
             if flag in fb.env:
                 fb.env[flag] = FALSE  # or this round would not have begun
-        _body(fb, node, Scalar(scalar, after.args[count - 1], bounds=rounds.bounds), live, inside)
+        _body(fb, node, item(Scalar(scalar, after.args[count - 1], bounds=rounds.bounds)), live, inside)
         following = [
             fb.emit(arith.AddiOp, [value, add], ir)
             for value, add in zip(after.args[:count], (one, step)[2 - count :], strict=True)

@@ -15,55 +15,40 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, cast
-from weakref import WeakValueDictionary
 
 from ..ir.config import config
 from ..ir.errors import Error, InvalidError, KernelNotSupportedError, user_facing
 from ..ir.kernel_info import (
-    ImageParameter,
     KernelInfo,
-    LocalParameter,
-    Parameter,
     Requirements,
-    ScalarParameter,
-    StreamParameter,
-    ValueParameter,
 )
 from ..ir.lazy_logging import logger_of
-from ..ir.lpk_records import ConstantRecord, KernelRecord
 from ..ir.target_env import TargetEnv, smallest_cap
 from ..spirv.count_rounds import for_driver
 from ..spirv.device_image import DeviceImage as SpirvImage
 from ..spirv.empty_module import EMPTY_MODULE
 from ..spirv.float_modes import preserving
 from ..spirv.image_checks import check_image
+from ..spirv.losing_drivers import image_for
 from ..spirv.lpk import ImageRecord, LpkFile
 from ..vk_runtime.bundle_errors import ConstraintError, type_name
 from ..vk_runtime.bundle_image import DeviceImage, linked, of_file
-from ..vk_runtime.bundle_kernels import bound_to
 from ..vk_runtime.bundle_pipelines import make_pipelines
 from ..vk_runtime.bundle_state import BundleState
 from ..vk_runtime.bundle_transitions import join_bundles
 from ..vk_runtime.compatibility import is_environment_supported, is_supported
 from ..vk_runtime.context import Context, member_devices
 from ..vk_runtime.device import Device
-from ..vk_runtime.foreign_arguments import binder_by_name
 from ..vk_runtime.kernel_bundle import KernelBundle, Refusal, make_bundle
-from ..vk_runtime.kernel_id import KernelId, make_kernel_id
+from ..vk_runtime.kernel_id import KernelId
 from ..vk_runtime.native_code import NativeCode, is_tag_of
 from ..vk_runtime.requirements import require_device
 from ..vk_runtime.spec_values import SpecValues
-from . import units
 from .bundle_toolchain import toolchain
 from .bundles import get_kernel_bundle
-from .lpk_descriptions import described
+from .lpk_kernel_ids import application_ids, check_parameters, expected_parameters, kernel_id
 from .lpk_signatures import (
-    RuntimeParameter,
     constant_of,
-    foreign_parameters,
-    local_size_of,
-    runtime_parameters,
-    signature_of,
 )
 from .spec_constant import SpecializationId
 
@@ -176,12 +161,12 @@ class LoadedFile:
         header = file.header
         try:
             constants = {record.symbol: constant_of(record) for record in header.constants}
-            self.ids = tuple(_kernel_id(record, constants) for record in header.kernels)
-            parameters = [_expected_parameters(record, constants) for record in header.kernels]
+            self.ids = tuple(kernel_id(record, constants) for record in header.kernels)
+            parameters = [expected_parameters(record, constants) for record in header.kernels]
             for image in header.images:
                 check_image(image.image(EMPTY_MODULE))
                 for info, position in zip(image.kernels, image.ids, strict=True):
-                    _check_parameters(info, parameters[position])
+                    check_parameters(info, parameters[position])
         except (Error, RecursionError, OverflowError, MemoryError) as error:
             raise file.error(f"its header describes what cannot be: {error}") from error
         self._constants: Mapping[str, SpecializationId] = constants
@@ -190,7 +175,7 @@ class LoadedFile:
         )
         """What the saved bundle was given."""
         for id_ in self.ids:
-            if id_ not in _application_ids(id_.qualified_name):
+            if id_ not in application_ids(id_.qualified_name):
                 id_.origin = self
 
     def bundle(
@@ -284,14 +269,17 @@ class LoadedFile:
 
     def _spirv(self, record: ImageRecord, code: int | None, devices: Sequence[Device]) -> SpirvImage:
         """Returns an image with its code, checked, as the drivers need it: for those that end loops early it counts
-        their rounds, and kernels of ours ask them to keep NaN."""
+        their rounds, kernels of ours ask them to keep NaN, those of other compilers keep what their loops compute."""
         assert code is not None, "the header of an image with native code was checked to have some"
         image = record.image(self._file.blob(code))
         problem = _code_problem(image)
         if problem is not None:
             raise self._file.error(f"code {code}: {problem}")
+        env = TargetEnv.meet(device.target_env for device in devices)
         if not any(self._file.header.kernels[position].is_foreign for position in record.ids):
-            image = preserving(image, TargetEnv.meet(device.target_env for device in devices))
+            image = preserving(image, env)
+        else:
+            image = image_for(image, loses_reads=env.loses_reads)
         return for_driver(image, smallest_cap(device.target_env for device in devices))
 
     def _refused(
@@ -329,102 +317,6 @@ def _able(record: ImageRecord, devices: Sequence[Device]) -> bool:
         for device in devices
     )
 
-
-# ---- kernels ----
-
-
-_loaded: WeakValueDictionary[tuple[KernelRecord, tuple[ConstantRecord, ...]], KernelId] = (
-    WeakValueDictionary()
-)
-"""The kernels of files that are in use: two files, or one file loaded twice, have the same ids."""
-
-
-def _kernel_id(record: KernelRecord, constants: Mapping[str, SpecializationId]) -> KernelId:
-    """Returns the program's id of a kernel where name and signature are the same, else one for files."""
-    if record.is_foreign:
-        return _foreign_id(record)
-    signature, local_size = signature_of(record, constants), local_size_of(record, constants)
-    description = described(record.name, record.qualified_name, signature, local_size)
-    for id_ in _application_ids(record.qualified_name):
-        if id_.describe is not None and id_.describe() == description:
-            return id_
-    found = _loaded.get(description)
-    if found is None:
-        found = make_kernel_id(
-            record.name,
-            record.qualified_name,
-            units.binder(record.name, signature),
-            tuple(parameter.name for parameter in signature.parameters),
-            units.specialised_local_size(local_size),
-            lambda: description,
-        )
-        _loaded[description] = found
-    return found
-
-
-def _foreign_id(record: KernelRecord) -> KernelId:
-    """Returns the id of a kernel that no Python function made."""
-    description: tuple[KernelRecord, tuple[ConstantRecord, ...]] = record, ()
-    found = _loaded.get(description)
-    if found is None:
-        names = tuple(parameter.name for parameter in record.parameters)
-        bind = binder_by_name(record.name, names)
-        found = make_kernel_id(record.name, record.qualified_name, bind, names, describe=lambda: description)
-        _loaded[description] = found
-    return found
-
-
-def _application_ids(qualified_name: str) -> list[KernelId]:
-    module = qualified_name
-    while "." in module:
-        module = module.rpartition(".")[0]
-        found = [k for k in units.kernels_of(module) if k.qualified_name == qualified_name]
-        if found:
-            meant = bound_to(qualified_name)
-            return [units.id_of(next((kernel for kernel in found if kernel is meant), found[-1]))]
-    return []
-
-
-_Expected = tuple[RuntimeParameter, ...] | tuple[str, ...]
-"""Of a signature what each parameter must be, of a foreign kernel only the names."""
-
-
-def _expected_parameters(record: KernelRecord, constants: Mapping[str, SpecializationId]) -> _Expected:
-    if record.is_foreign:
-        return foreign_parameters(record)
-    return runtime_parameters(signature_of(record, constants))
-
-
-def _check_parameters(info: KernelInfo, expected: _Expected) -> None:
-    """Raises where the code's parameters are not those of the signature: a launch relies on it."""
-    names = tuple(p.name for p in info.parameters)
-    if names == expected and names:  # a foreign kernel, whose arguments are checked by what the code says
-        return
-    found = [
-        (
-            p.name,
-            p.dtype,
-            0 if isinstance(p, ScalarParameter | StreamParameter) else p.ndim,
-            _memory(p),
-        )
-        for p in info.parameters
-        if not isinstance(p, ValueParameter)  # of foreign kernels
-    ]
-    memories = ("local", "image", "sampled")
-    own = [p for p in expected if not isinstance(p, str)]
-    wanted = [(p.name, p.dtype, p.ndim, p.access if p.access in memories else "") for p in own]
-    if len(own) != len(expected) or found != wanted or len(found) != len(info.parameters):
-        raise InvalidError(f"kernel {info.name!r} has other parameters in its code than in its signature")
-
-
-def _memory(parameter: Parameter) -> str:
-    """Returns what a parameter is beside arrays and scalars."""
-    if isinstance(parameter, ImageParameter):
-        return "sampled" if parameter.is_sampled else "image"
-    return "local" if isinstance(parameter, LocalParameter) else ""
-
-
-# ---- code ----
 
 MAX_CODE_BYTES = 8 << 20
 """Of one SPIR-V module; checking takes about 1.5 seconds a megabyte."""

@@ -11,11 +11,14 @@ import types as python_types
 from typing import cast
 
 from .analysis import FunctionFacts
+from .arithmetic import logical_not
+from .conversions import condition
 from .function_builder import FunctionBuilder
 from .helper_arguments import bound_arguments, parameter_names
 from .helpers import call_helper
 from .source import FunctionSource
 from .struct_types import StructType
+from .struct_values import is_own
 from .values import BoundMethod, Composite, Value
 
 _OPERATORS = {
@@ -31,8 +34,19 @@ _OPERATORS = {
     "BitXor": "xor",
     "LShift": "lshift",
     "RShift": "rshift",
+    "MatMult": "matmul",
 }
 """Names of the methods of operators, by class of the syntax tree."""
+
+_COMPARISONS = {
+    "Lt": ("__lt__", "__gt__"),
+    "LtE": ("__le__", "__ge__"),
+    "Gt": ("__gt__", "__lt__"),
+    "GtE": ("__ge__", "__le__"),
+    "Eq": ("__eq__", "__eq__"),
+    "NotEq": ("__ne__", "__ne__"),
+}
+"""The methods of comparisons: the left operand's, and the right one's where that has none."""
 
 
 def call_method(fb: FunctionBuilder, method: BoundMethod, node: ast.Call) -> Value:
@@ -67,12 +81,52 @@ def call_operator(
     return None
 
 
-def call_negation(fb: FunctionBuilder, value: Value, node: ast.AST) -> Value | None:
-    """Compiles ``-p`` by ``__neg__``; None where `value` is no struct with it."""
+def call_comparison(
+    fb: FunctionBuilder, operator: str, left: Value, right: Value, node: ast.AST
+) -> Value | None:
+    """Compiles ``p < q`` by the method that a struct's class has written for it, as `call_operator` does.
+
+    ``!=`` is the opposite of ``==`` where only that is written.
+
+    Args:
+        operator: class name of the ast operator: ``Lt``.
+    """
+    methods = _COMPARISONS.get(operator, ())
+    for receiver, other, method in zip((left, right), (right, left), methods, strict=False):
+        function = _own_method(receiver, method)
+        if function is not None:
+            assert isinstance(receiver, Composite)
+            return _call_with(fb, receiver, function, method, [other], node)
+    if operator != "NotEq":
+        return None
+    equal = call_comparison(fb, "Eq", left, right, node)
+    return None if equal is None else logical_not(fb, condition(fb, equal, node))
+
+
+_UNARY = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}
+"""The methods of operators of one operand."""
+
+
+def call_unary(fb: FunctionBuilder, operator: str, value: Value, node: ast.AST) -> Value | None:
+    """Compiles ``-p``, ``+p`` and ``~p`` by methods; None where `value` is no struct with that method."""
+    return call_special(fb, _UNARY[operator], value, node)
+
+
+def call_special(fb: FunctionBuilder, method: str, value: Value, node: ast.AST) -> Value | None:
+    """Compiles what calls a method without arguments, as ``abs(p)`` does; None where `value` is no struct with it."""
+    function = _own_method(value, method)
+    if function is None:
+        return None
+    assert isinstance(value, Composite)
+    return _call_with(fb, value, function, method, [], node)
+
+
+def _own_method(value: Value, name: str) -> python_types.FunctionType | None:
+    """Returns the method that a struct's class has written, which `struct` has not given it."""
     if not isinstance(value, Composite) or not isinstance(value.type, StructType):
         return None
-    function = value.type.method("__neg__")
-    return None if function is None else _call_with(fb, value, function, "__neg__", [], node)
+    function = value.type.method(name)
+    return function if is_own(function) else None
 
 
 def _call_with(

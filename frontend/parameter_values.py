@@ -72,9 +72,8 @@ def bind_parameters(
             fb.env[name] = _shared_array(fb, kind, position, name, types)
         elif isinstance(kind, StreamType):
             types.append(i32)
-            fb.prologue.insert_arg(
-                i32, len(types) - 1
-            )  # so that arguments have their places; nobody reads it
+            # So that arguments have their places; nobody reads it.
+            fb.prologue.insert_arg(i32, len(types) - 1)
             fb.env[name] = Static(KernelStream(name), name)
         elif isinstance(kind, ConstType):
             fb.env[name] = _constant(fb, kind.element, constants[name])

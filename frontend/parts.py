@@ -7,6 +7,7 @@ Finds what an expression or the target of an assignment names.  `part_memory` lo
 from __future__ import annotations
 
 import ast
+import inspect
 
 from .fixed_arrays import index_in_range
 from .function_builder import FunctionBuilder
@@ -170,9 +171,19 @@ def _member(fb: FunctionBuilder, kind: StructType, node: ast.Attribute) -> tuple
             node,
             f"struct '{kind.name}' has no member '{node.attr}'",
             "LP2046",
-            hint=f"it has {', '.join(f.name for f in kind.fields)}",
+            hint=_missing_member_hint(kind, node),
         )
     return (position,), kind.fields[position].type
+
+
+def _missing_member_hint(kind: StructType, node: ast.Attribute) -> str:
+    """Returns what to write instead of a member that a struct has not, which its class may have."""
+    found = inspect.getattr_static(kind.python_class, node.attr, None)
+    if isinstance(found, property):
+        return f"kernels have no properties: make it a method, {ast.unparse(node)}()"
+    if isinstance(found, int | float | tuple):
+        return f"it is of the class: write {kind.name}.{node.attr}"
+    return f"it has {', '.join(f.name for f in kind.fields)}"
 
 
 def _vector_index(fb: FunctionBuilder, kind: VecType, node: ast.Subscript) -> Step:

@@ -59,7 +59,7 @@ def compiled_module(
 def prepare(parsed: ParsedModule, env: TargetEnv) -> None:
     """Makes what programs for MLIR may have ready for the passes, and adds the checks of debug mode."""
     _locate(parsed)
-    _lower_upstream(parsed.module)
+    _lower_upstream(parsed.module, env)
     if env.checks == "debug":
         from ..passes.traps.accesses import trap_accesses
 
@@ -75,14 +75,12 @@ def _locate(parsed: ParsedModule) -> None:
             op.location = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
 
 
-def _lower_upstream(module: ModuleOp) -> None:
+def _lower_upstream(module: ModuleOp, env: TargetEnv) -> None:
     from ..ir.verify import verify_module
     from ..passes.lower_upstream import lower_upstream
-    from ..passes.lower_vectors import lower_vectors
 
     verify_module(module)  # what is lowered is as its operations say
-    lower_vectors(module)
-    lower_upstream(module)
+    lower_upstream(module, with_asserts=env.checks != "none")
 
 
 def no_spec_values(values: Mapping[int | str, object], language: str) -> str | None:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast, dataclass_transform, overload
 import numpy as np
 
 from ..ir.errors import CompileError, InvalidError
-from .types import MAX_SCALARS, FixedArrayType, ScalarType, Type, integer_of, scalar_of
+from .types import MAX_SCALARS, FixedArrayType, ScalarType, Type, integer_of, scalar_of, unaliased
 from .vector_types import VecType
 
 ClassT = TypeVar("ClassT", bound=type)
@@ -133,7 +133,10 @@ def value_type_of(obj: object) -> Type | None:
     if isinstance(obj, VecType | FixedArrayType | StructType):
         return obj
     struct_type = obj.__dict__.get(STRUCT_ATTRIBUTE) if isinstance(obj, type) else None
-    return struct_type if isinstance(struct_type, StructType) else scalar_of(obj)
+    if isinstance(struct_type, StructType):
+        return struct_type
+    scalar, meant = scalar_of(obj), unaliased(obj)
+    return scalar if meant is obj else value_type_of(meant)
 
 
 def dtype_of(kind: Type) -> np.dtype[Any]:
@@ -207,11 +210,11 @@ def struct(cls: type | None = None, /, *, align: int | None = None) -> Any:
     ``S.dtype`` is the NumPy dtype.
 
     Args:
-        cls: the class; its annotations are the members in order.
+        cls: the class; its annotations are the members in order, behind those of a struct that it inherits from.
         align: least alignment in bytes, a power of two.
 
     Raises:
-        CompileError: a member's annotation is no value type, or there is none.
+        CompileError: a member's annotation is no value type, or there is none; several structs are inherited from.
     """
     least = 1 if align is None else checked_alignment(align, "@lp.struct(align=…)")
     names = sys._getframe(1).f_locals  # pyright: ignore[reportPrivateUsage]  # types of the scope around
@@ -229,18 +232,25 @@ def _make(cls: type, least_alignment: int, names: dict[str, object]) -> type:
 
     if not isinstance(cast(object, cls), type):
         raise CompileError(f"@lp.struct decorates a class, found {cls!r}", code="LP2019")
+    base = _base_of(cls)
     members = [(name, *_member(cls, name, raw, names)) for name, raw in raw_annotations(cls).items()]
-    if not members:
+    if base is None and not members:
         raise CompileError(
             f"struct '{cls.__name__}' has no members; write each as 'name: lp.f32'", code="LP2019"
         )
-    fields: list[Field] = []
-    offset, largest = 0, least_alignment
+    fields: list[Field] = [] if base is None else [*base.fields]  # where they lie in the base
+    offset, largest = (0, 1) if base is None else (base.size_bytes, base.alignment)
     for name, kind, alignment in members:
+        if base is not None and base.index_of(name) is not None:
+            raise CompileError(
+                f"member '{name}' of struct '{cls.__name__}' is a member of '{base.name}' already, its base",
+                code="LP2019",
+            )
         offset = -(-offset // alignment) * alignment
         fields.append(Field(name, kind, offset))
         offset += size_of(kind)
         largest = max(largest, alignment)
+    largest = max(largest, least_alignment)
     size = -(-offset // largest) * largest
     count = sum(_scalar_count(member.type) for member in fields)
     if count > MAX_SCALARS:
@@ -252,6 +262,23 @@ def _make(cls: type, least_alignment: int, names: dict[str, object]) -> type:
     setattr(cls, STRUCT_ATTRIBUTE, result)
     add_methods(cls, result)
     return cls
+
+
+def _base_of(cls: type) -> StructType | None:
+    """Returns the struct that a class inherits from, None where there is none.
+
+    Raises:
+        CompileError: there are several, of which neither inherits from the other.
+    """
+    bases = [kind for base in cls.__mro__[1:] if isinstance(kind := value_type_of(base), StructType)]
+    for other in bases[1:]:
+        if not issubclass(bases[0].python_class, other.python_class):
+            raise CompileError(
+                f"struct '{cls.__name__}' inherits from the structs '{bases[0].name}' and '{other.name}', which would "
+                "both come first; make one a member",
+                code="LP2019",
+            )
+    return bases[0] if bases else None
 
 
 def copied_class(cls: type, changes: dict[str, object]) -> type:
@@ -282,6 +309,18 @@ def raw_annotations(of: type | types.FunctionType) -> dict[str, Any]:
 
         return annotationlib.get_annotations(of, format=annotationlib.Format.FORWARDREF)
     return inspect.get_annotations(of)
+
+
+def parameters_of(function: types.FunctionType) -> tuple[inspect.Parameter, ...]:
+    """Returns the parameters of a function; their annotations may name what does not exist."""
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        unevaluated = annotationlib.Format.FORWARDREF
+        found = inspect.signature(function, follow_wrapped=False, annotation_format=unevaluated)
+    else:
+        found = inspect.signature(function, follow_wrapped=False)
+    return tuple(found.parameters.values())
 
 
 def _member(cls: type, name: str, annotation: Any, names: dict[str, object]) -> tuple[Type, int]:

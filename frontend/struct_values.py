@@ -14,8 +14,11 @@ from .vector_types import VecType
 
 
 def add_methods(cls: Any, kind: StructType) -> None:
-    """Gives a struct class its constructor, ``==``, ``repr`` and ``dtype``."""
-    defaults = {f.name: cls.__dict__[f.name] for f in kind.fields if f.name in cls.__dict__}
+    """Gives a struct class its constructor, ``dtype``, and ``==`` and ``repr`` where it has none of its own."""
+    defaults: dict[str, object] = dict(
+        getattr(cls, "__lapilli_defaults__", {})
+    )  # of the struct it inherits from
+    defaults |= {f.name: cls.__dict__[f.name] for f in kind.fields if f.name in cls.__dict__}
     for field in kind.fields:  # a default that does not fit is found now
         if field.name in defaults:
             host_value(field.type, defaults[field.name], f"the default of '{kind.name}.{field.name}'")
@@ -40,11 +43,19 @@ def add_methods(cls: Any, kind: StructType) -> None:
         members = ", ".join(f"{f.name}={_shown(getattr(self, f.name))}" for f in kind.fields)
         return f"{kind.name}({members})"
 
-    cls.__init__, cls.__eq__, cls.__repr__ = __init__, __eq__, __repr__
+    cls.__init__ = __init__
+    for method in (__eq__, __repr__):
+        if not is_own(cls.__dict__.get(method.__name__)):
+            setattr(cls, method.__name__, method)
     cls.__hash__ = None
     cls.__lapilli_defaults__ = defaults
     cls.dtype = kind.dtype
     cls.__match_args__ = tuple(f.name for f in kind.fields)
+
+
+def is_own(method: object) -> bool:
+    """Whether a class wrote a method itself, which `add_methods` has not."""
+    return getattr(method, "__module__", __name__) != __name__
 
 
 def defaults_of(kind: StructType) -> dict[str, object]:

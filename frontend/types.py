@@ -11,7 +11,7 @@ import enum
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_origin
 
 import numpy as np
 
@@ -350,6 +350,17 @@ def scalar_of(value: object) -> ScalarType | None:
     if isinstance(value, ScalarType):
         return value
     return PYTHON_TYPES.get(value) if isinstance(value, type) else None
+
+
+def unaliased(annotation: object) -> object:
+    """Returns what ``type Real = lp.f32`` and ``Annotated[lp.f32, "metres"]`` stand for; anything else as it is."""
+    while True:
+        if type(annotation).__name__ == "TypeAliasType":  # which Python 3.11 has not
+            annotation = cast(Any, annotation).__value__
+        elif get_origin(annotation) is Annotated:
+            annotation = cast(Any, annotation).__origin__
+        else:
+            return annotation
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,7 +6,7 @@ exist as one IR value.  Every class is immutable after construction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -187,6 +187,16 @@ class Iteration:
 
 
 @dataclass(slots=True, eq=False)
+class Elements:
+    """What a loop over arrays takes round by round, of an array, ``enumerate(a)`` or ``zip(a, b)``."""
+
+    count: Scalar
+    """Number of rounds."""
+    item: Callable[[Scalar], Value]
+    """What the round at a position takes; emits what reads it."""
+
+
+@dataclass(slots=True, eq=False)
 class Unset:
     """A variable that some path leaves without a value."""
 
@@ -198,7 +208,7 @@ class Unset:
     """What it is on the other paths, where an expression sets it: `definite.take_names` knows which those are."""
 
 
-Value = Scalar | Array | FixedArray | Tuple | Static | RangeValue | Iteration
+Value = Scalar | Array | FixedArray | Tuple | Static | RangeValue | Iteration | Elements
 """What an expression can be."""
 
 Binding = Value | Unset
@@ -218,13 +228,9 @@ def describe(value: Value) -> str:
     """Returns the type of `value` as messages name it."""
     match value:
         case Scalar(type=scalar):
-            return (
-                scalar.name
-                if scalar.bits == 0
-                else f"lp.{scalar.name}"
-                if scalar.name != "index"
-                else "index (lp.i32)"
-            )
+            if scalar.name == "index":
+                return "index (lp.i32)"
+            return f"lp.{scalar.name}" if scalar.bits else scalar.name
         case LocalArray(type=array):
             return f"{'lp.local' if value.is_shared else 'lp.private'}.array of {array.element!r}"
         case Array(type=array):
@@ -241,7 +247,7 @@ def describe(value: Value) -> str:
             return "None"
         case Static(obj=str() as text):
             return f"the text {text!r}"
-        case Static(obj=RangeValue() | Iteration()):
+        case Static(obj=RangeValue() | Iteration() | Elements()):
             return "a variable that holds a range"
         case Static(obj=WorkItem() as owner):
             return str(owner)
@@ -250,7 +256,7 @@ def describe(value: Value) -> str:
             return f"{kind} '{value.name}'" if value.name else kind
         case RangeValue():
             return "range"
-        case Iteration():
+        case Iteration() | Elements():
             return "iterator"
 
 

@@ -43,7 +43,7 @@ def make_context() -> Context:
         _register(context, name, f"xdsl.dialects.{module}", attribute)
     package = __name__.rpartition(".")[0]
     _register(context, "gpu", f"{package}.parse_gpu", "GPU")
-    _register(context, "index", f"{package}.upstream_operations", "INDEX")
+    _register(context, "index", f"{package}.upstream.index", "INDEX")
     for name, (module, attribute) in _OURS.items():
         _register(context, name, f"{package}.dialects.{module}", attribute)
     # Types such as !builtin.x and unregistered lookups need builtin at once.

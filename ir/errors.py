@@ -196,6 +196,8 @@ class Error(Exception):
         self.message = message
         if code is not None:
             self.code = code
+            # In tracebacks alone: the text stays what it is for logs, notebooks and those who match it.
+            self.add_note(f"lapilli explain {code} says more")
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
         if location is None:
             location = next((d.location for d in self.diagnostics if d.location is not None), None)

@@ -73,13 +73,20 @@ class _Parser(Parser):
         if found is not None:
             return found
         found = super()._get_op_by_name(name)
-        # Asked for behind a bare name, that is, in custom syntax.
-        if (
-            found.name.startswith(("gpu.", "memref.", "spirv."))
-            and self._current_token.kind is not MLIRTokenKind.L_PAREN
-        ):
+        if found.name.startswith(("gpu.", "memref.", "scf.", "spirv.")) and not self._is_behind_string():
             return _with_custom_syntax(found)
         return found
+
+    def _is_behind_string(self) -> bool:
+        """Whether the name of an operation was a string, as in generic syntax."""
+        token = self._current_token
+        if token.kind is not MLIRTokenKind.L_PAREN:
+            return False
+        text = token.span.input.content
+        end = token.span.start
+        while end and text[end - 1].isspace():
+            end -= 1
+        return text[end - 1 : end] == '"'
 
     def parse_operation(self) -> Operation:
         start = self.pos
@@ -96,7 +103,7 @@ class _Parser(Parser):
 _MODULE_END = "gpu.module_end"
 
 
-_EXTENDED = ("arith.", "gpu.", "index.", "math.is", "memref.assume_alignment", "vector.")
+_EXTENDED = ("arith.", "gpu.", "index.", "math.is", "memref.", "scf.forall", "vector.")
 
 
 def _more_operations(name: str) -> type[Operation] | None:
@@ -104,7 +111,7 @@ def _more_operations(name: str) -> type[Operation] | None:
     if not name.startswith(_EXTENDED):
         return None
     from .parse_arith import on_scalars_or_vectors
-    from .upstream_operations import UPSTREAM_OPERATIONS
+    from .upstream.operations import UPSTREAM_OPERATIONS
 
     return UPSTREAM_OPERATIONS.get(name) or on_scalars_or_vectors(name)
 
@@ -127,14 +134,15 @@ def _module_end() -> type[Operation]:
 def _with_custom_syntax(op_class: type[Operation]) -> type[Operation]:
     """Returns what stands for an operation class while it is parsed: it prints in generic syntax only."""
     from .parse_gpu import GPU_SYNTAX
-    from .parse_memref import MEMREF_SYNTAX
+    from .upstream.memref import MEMREF_SYNTAX
+    from .upstream.scf import SCF_SYNTAX
 
     if op_class.name.startswith("spirv."):
         from .parse_spirv import spirv_syntax
 
         read = spirv_syntax().get(op_class.name)
     else:
-        read = {**GPU_SYNTAX, **MEMREF_SYNTAX}.get(op_class.name)
+        read = {**GPU_SYNTAX, **MEMREF_SYNTAX, **SCF_SYNTAX}.get(op_class.name)
     if read is None:
         return op_class
 
@@ -172,6 +180,10 @@ def _explained(message: str) -> str:
         return f"{message}; kernels are made of the dialects {', '.join(DIALECTS)}: lower it to these with mlir-opt"
     if unknown is not None and unknown[1].startswith("spirv."):
         return f"{message}; the spirv dialect here has what compute shaders may use, and nothing of OpenCL's kernels"
+    if message.startswith(
+        " in "
+    ):  # xDSL names the token that it expected by a spelling, and this one has none
+        return "expected an operation, a block or }"
     if message.endswith("does not have a custom format."):
         return f"{message[:-1]} here; write it in generic syntax, as mlir-opt --mlir-print-op-generic does"
     return message

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, VectorType, i1
+from xdsl.dialects.builtin import IntegerAttr, VectorType, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, result_def, traits_def, var_operand_def
 from xdsl.parser import Parser
@@ -50,8 +50,10 @@ class VectorFormOp(IRDLOperation):
 
 _CASTS = (
     *(arith.SIToFPOp, arith.UIToFPOp, arith.FPToSIOp, arith.FPToUIOp),
-    *(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp),
+    *(arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp, arith.TruncFOp),
 )
+ROUNDING = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
+"""In the order of upstream's numbers."""
 _COUNTS: dict[type[Operation], int] = {arith.CmpiOp: 2, arith.CmpfOp: 2, arith.SelectOp: 3}
 _FORMS: dict[str, type[Operation]] = {kind.name: kind for kind in (*_CASTS, *_COUNTS)}
 
@@ -85,6 +87,9 @@ def _chooser(scalar: type[Operation]) -> type[Operation]:
     class Chooser(scalar):
         @classmethod
         def create(cls, *, operands: Sequence[SSAValue] = (), **rest: Any) -> Operation:
+            mode = rest.get("properties", {}).pop("roundingmode", None)
+            if mode is not None:
+                rest["attributes"] = {**rest.get("attributes", {}), "roundingmode": mode}
             return _class_for(scalar, operands).create(operands=operands, **rest)
 
         @classmethod
@@ -109,13 +114,27 @@ def _read_comparison(kind: type[Operation], parser: Parser) -> Operation:
 
 def _read_cast(kind: type[Operation], parser: Parser) -> Operation:
     value = parser.parse_unresolved_operand()
-    parser.parse_optional_keyword("nneg")  # a promise, of which nothing here makes use
+    mode = _modifiers(parser)
     attributes = parser.parse_optional_attr_dict()
     parser.parse_punctuation(":")
     source = parser.parse_type()
     parser.parse_keyword("to")
     target = parser.parse_type()
+    attributes |= {} if mode is None else {"roundingmode": mode}
     return _made(kind, [parser.resolve_operand(value, source)], target, attributes)
+
+
+def _modifiers(parser: Parser) -> Attribute | None:
+    """Skips promises, of which nothing here makes use (`nneg`, `overflow<nsw>`); returns how `arith.truncf` rounds."""
+    if parser.parse_optional_keyword("nneg") is not None:
+        return None
+    if parser.parse_optional_keyword("overflow") is not None:
+        arith.IntegerOverflowAttr.parse_parameter(parser)
+        return None
+    for number, word in enumerate(ROUNDING):
+        if parser.parse_optional_keyword(word) is not None:
+            return IntegerAttr(number, i32)
+    return None
 
 
 def _read_selection(kind: type[Operation], parser: Parser) -> Operation:

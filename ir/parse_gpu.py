@@ -18,6 +18,7 @@ from typing import TypeGuard
 
 from xdsl.dialects import gpu, memref
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     ArrayAttr,
     DenseArrayBase,
     DictionaryAttr,
@@ -27,9 +28,10 @@ from xdsl.dialects.builtin import (
     StringAttr,
     i32,
 )
-from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, Region
+from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, Region, SSAValue
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
 
 from .dialects.spirv.attributes import StorageClassAttr
 from .dialects.spirv.enums import StorageClass
@@ -65,11 +67,36 @@ class AddressSpaceAttr(ParametrizedAttribute):
         return StorageClassAttr(_ADDRESS_SPACES[space.data])
 
 
+class _Mapping(ParametrizedAttribute):
+    """What a round of `scf.forall` is to be mapped to, of which nothing here makes use: ``#gpu.thread<x>``."""
+
+    place: StringAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return [StringAttr(parser.parse_identifier())]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.place.data)
+
+
+def _mappings() -> list[type[Attribute]]:
+    def mapping(word: str) -> type[Attribute]:
+        class MappingAttr(_Mapping):
+            name = f"gpu.{word}"
+
+        return irdl_attr_definition(MappingAttr)
+
+    return [mapping(word) for word in ("thread", "block", "warp", "warpgroup")]
+
+
 def _attributes() -> list[type[Attribute]]:
-    from .upstream_operations import ReductionAttr, ShuffleModeAttr
+    from .upstream.gpu import ReductionAttr, ShuffleModeAttr
 
     theirs = [kind for kind in gpu.GPU.attributes if kind is not gpu.AllReduceOpAttr]
-    return [*theirs, AddressSpaceAttr, ReductionAttr, ShuffleModeAttr]
+    return [*theirs, *_mappings(), AddressSpaceAttr, ReductionAttr, ShuffleModeAttr]
 
 
 GPU = Dialect("gpu", list(gpu.GPU.operations), _attributes())
@@ -165,7 +192,7 @@ def _allocate(body: Region, first: int, kinds: Sequence[type[memref.AllocOp | me
     entry = body.blocks[0]
     for argument, kind in reversed(tuple(zip(entry.args[first:], kinds, strict=True))):
         type_ = argument.type
-        if not is_memref(type_) or -1 in type_.get_shape():
+        if not is_memref(type_) or DYNAMIC_INDEX in type_.get_shape():
             return f"an attribution is a memref of static shape, found {type_}"
         alloca = kind.create(
             result_types=[storage_of(type_, kind)],
@@ -194,15 +221,20 @@ def storage_of(type_: MemRefType[Attribute], kind: type[Operation]) -> MemRefTyp
     return MemRefType(type_.element_type, type_.shape, type_.layout, StorageClassAttr(storage_class))
 
 
-def _return(parser: Parser) -> Operation:
+def _ending(kind: Callable[..., Operation]) -> Callable[[Parser], Operation]:
+    """Returns what reads ``%v, %w : f32, i32``, or nothing."""
+    return lambda parser: kind(_values(parser))
+
+
+def _values(parser: Parser) -> Sequence[SSAValue]:
     values = parser.parse_optional_undelimited_comma_separated_list(
         parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
     )
     if not values:
-        return gpu.ReturnOp([])
+        return ()
     parser.parse_punctuation(":")
     types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-    return gpu.ReturnOp(parser.resolve_operands(values, types, parser.pos))
+    return parser.resolve_operands(values, types, parser.pos)
 
 
 def _barrier(parser: Parser) -> Operation:
@@ -240,7 +272,8 @@ def _plain(op_class: Callable[[], Operation]) -> Callable[[Parser], Operation]:
 GPU_SYNTAX: dict[str, Callable[[Parser], Operation]] = {
     "gpu.module": _module,
     "gpu.func": _func,
-    "gpu.return": _return,
+    "gpu.return": _ending(gpu.ReturnOp),
+    "gpu.yield": _ending(gpu.YieldOp),
     "gpu.barrier": _barrier,
     "gpu.global_id": _of_dimension(gpu.GlobalIdOp),
     "gpu.thread_id": _of_dimension(gpu.ThreadIdOp),

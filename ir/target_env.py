@@ -99,7 +99,7 @@ class TargetEnv:
     """After how many rounds of all loops together the driver ends the loops of a sub-group, without an error; None:
     never.  See `vk_runtime.quirks`."""
     loses_reads: bool = False
-    """Whether the driver loses what a loop has read for work-items that leave it before others; this matters to modules
+    """Whether the driver loses what a loop computes for work-items that leave it before others; this matters to modules
     of other compilers only.  See `vk_runtime.quirks`."""
     clamps_atomics: bool = False
     """Whether positions of atomic operations in arrays are kept in range, since the driver does not look at them.  See
@@ -171,6 +171,7 @@ class TargetEnv:
                 debug_info=first.debug_info or other.debug_info,
                 disabled_passes=tuple(sorted({*first.disabled_passes, *other.disabled_passes})),
                 loop_iteration_cap=smallest_cap((first, other)),
+                loses_reads=first.loses_reads or other.loses_reads,
                 clamps_atomics=first.clamps_atomics or other.clamps_atomics,
                 rounds_conversions_twice=first.rounds_conversions_twice or other.rounds_conversions_twice,
                 hides_loop_starts=first.hides_loop_starts or other.hides_loop_starts,

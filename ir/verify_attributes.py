@@ -1,7 +1,7 @@
 """Verifies the discardable attributes of the `kernel` and `aspect` dialects, which xDSL has no hook for.
 
-What is checked: see `verify_attributes` of each dialect; that a program has one table of aspect numbers; and that
-constants of type index fit the device's 32 bits.
+What is checked: see `verify_attributes` of `kernel_rules` and `aspect`; that a program has one table of aspect
+numbers; and that constants of type index fit the device's 32 bits.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from .attribute_values import integer
-from .dialects import aspect, kernel
+from .dialects import aspect, kernel_rules
 from .verify import IRError
 from .walk import operations
 
@@ -26,7 +26,7 @@ def verify_attributes(root: Operation) -> None:
         if not op.attributes:
             continue
         try:
-            kernel.verify_attributes(op)
+            kernel_rules.verify_attributes(op)
             aspect.verify_attributes(op)
         except VerifyException as error:
             raise IRError(f"'{op.name}' {error}", operation=op) from error

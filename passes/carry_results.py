@@ -15,6 +15,7 @@ alone comes out the same in every further round, so other loops stay as they are
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -35,6 +36,7 @@ from xdsl.utils.hints import isa
 
 from ..ir.create import append, create, move_all
 from ..ir.walk import instances, operands_of, operations
+from .insertion import Before
 from .narrowing import is_vector_type
 from .optimise.constants import bool_attribute
 from .optimise.effects import is_pure_class
@@ -116,18 +118,51 @@ def _zero(type_: Attribute) -> Attribute | None:
 
 def _change(loop: scf.WhileOp, places: list[int], zeros: list[Attribute]) -> None:
     """Puts a loop in the place of `loop` whose test is a flag, and which carries its results at `places`."""
-    assert loop.parent is not None
-    before, after, location = loop.before_region.block, loop.after_region.block, loop.location
     count = len(loop.operands)
     types = [*(value.type for value in loop.operands), *(loop.results[place].type for place in places), i1]
-
-    # The test: only the flag.
-    header = Block(arg_types=types)
-    append(header, create(scf.ConditionOp, (header.args[-1], *header.args), location=location))
-
-    # The body: the old test, and under its condition the old body.
-    body = Block(arg_types=types)
+    header, body = Block(arg_types=types), Block(arg_types=types)
+    append(header, create(scf.ConditionOp, (header.args[-1], *header.args), location=loop.location))
     kept = body.args[:count]
+    passed = _fill_body(loop, body, kept, places)
+    before = Before(loop)
+    starts = [
+        before.value(create(arith.ConstantOp, (), (type_,), {"value": value}))
+        for type_, value in zip(types[count:], (*zeros, bool_attribute(True)), strict=True)
+    ]
+    made = create(
+        scf.WhileOp,
+        (*loop.operands, *starts),
+        types,
+        loop.properties,
+        loop.attributes,
+        regions=(Region(header), Region(body)),
+    )
+    before.put(made)
+    for place, (result, value) in enumerate(zip(loop.results, passed, strict=True)):
+        if place in places:
+            value = made.results[count + places.index(place)]
+        elif value in kept:
+            value = made.results[kept.index(value)]
+        result.replace_all_uses_with(value)
+    loop.detach()
+    loop.erase()
+
+
+def _fill_body(
+    loop: scf.WhileOp, body: Block, kept: Sequence[SSAValue], places: list[int]
+) -> Sequence[SSAValue]:
+    """Moves a loop's test into the new body, and its old body behind that, under the test's condition.
+
+    Args:
+        loop: is left empty.
+        body: of the new loop.
+        kept: what the new body gets of the values that `loop` carries.
+        places: the results that become carried values.
+
+    Returns:
+        What the old test passed on.
+    """
+    before, after, location = loop.before_region.block, loop.after_region.block, loop.location
     for old, new in zip(before.args, kept, strict=True):
         old.replace_all_uses_with(new)
     test = _end(before)
@@ -140,36 +175,9 @@ def _change(loop: scf.WhileOp, places: list[int], zeros: list[Attribute]) -> Non
     then, other = Block(), Block()
     move_all(after, then)
     append(other, create(scf.YieldOp, kept, location=location))
-    choice = create(
-        scf.IfOp,
-        (going,),
-        [value.type for value in kept],
-        location=location,
-        regions=(Region(then), Region(other)),
-    )
+    types = [value.type for value in kept]
+    choice = create(scf.IfOp, (going,), types, location=location, regions=(Region(then), Region(other)))
     append(body, choice)
     following = (*choice.results, *(passed[place] for place in places), going)
     append(body, create(scf.YieldOp, following, location=location))
-
-    starts = [
-        create(arith.ConstantOp, (), (type_,), {"value": value}, location=location)
-        for type_, value in zip(types[count:], (*zeros, bool_attribute(True)), strict=True)
-    ]
-    made = create(
-        scf.WhileOp,
-        (*loop.operands, *(op.results[0] for op in starts)),
-        types,
-        loop.properties,
-        loop.attributes,
-        location,
-        regions=(Region(header), Region(body)),
-    )
-    loop.parent.insert_ops_before([*starts, made], loop)
-    for place, (result, value) in enumerate(zip(loop.results, passed, strict=True)):
-        if place in places:
-            value = made.results[count + places.index(place)]
-        elif value in kept:
-            value = made.results[kept.index(value)]
-        result.replace_all_uses_with(value)
-    loop.detach()
-    loop.erase()
+    return passed

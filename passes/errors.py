@@ -19,16 +19,19 @@ class PassError(BuildError):
 
     code = "LP2100"
 
-    def __init__(self, message: str, op: Operation | None = None, *, function: str = "") -> None:
+    def __init__(
+        self, message: str, op: Operation | None = None, *, function: str = "", code: str | None = None
+    ) -> None:
         """Describes what is wrong with `op`, whose location becomes the error's.
 
         Args:
             message: What was found, what was expected and what to do.
             op: The operation at fault.
             function: Qualified name of the function around it.
+            code: Of a mistake in the program; without it the fault is the compiler's.
         """
         location = None if op is None else operation_location(op, function)
-        super().__init__(message, diagnostics=(Diagnostic(message, location),))
+        super().__init__(message, code=code, diagnostics=(Diagnostic(message, location),))
         self.op = op
 
     def __str__(self) -> str:

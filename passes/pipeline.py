@@ -106,12 +106,7 @@ def analyse(
     """
     done = after_pass or _ignore
     if options.verify or not is_ours:
-        from ..ir.verify import verify_module  # seldom needed
-        from ..ir.verify_attributes import verify_attributes
-
-        verify_module(module)
-        verify_attributes(module)
-        _verify_names(module)
+        _verify(module)
     select_instructions(module, env)
     usage = AspectUsage.of(module)
     before = _uses_of_kernels(usage)
@@ -149,11 +144,14 @@ def analyse(
     return Analysis(images=tuple(found), diagnostics=warnings)
 
 
-def _verify_names(module: ModuleOp) -> None:
-    """Checks that entry points have names of their own, also where they stand in different modules inside `module`:
-    SPIR-V and the runtime know them by name alone."""
-    from ..ir.verify import IRError
+def _verify(module: ModuleOp) -> None:
+    """Checks a module as xDSL and our dialects do, and that entry points have names of their own, also where they stand
+    in different modules inside `module`: SPIR-V and the runtime know them by name alone."""
+    from ..ir.verify import IRError, verify_module  # seldom needed
+    from ..ir.verify_attributes import verify_attributes
 
+    verify_module(module)
+    verify_attributes(module)
     seen: set[str] = set()
     for entry in entry_points(module):
         name = function_name(entry)

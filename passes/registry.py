@@ -54,6 +54,17 @@ def pass_factory(name: str) -> Callable[[], type[ModulePass]]:
     return lambda: cast(type[ModulePass], getattr(import_module(f".{module}", __package__), attribute))
 
 
+def pass_descriptions() -> dict[str, str]:
+    """Returns by name what each pass does, the first line of its class's text, with its options in braces."""
+    found: dict[str, str] = {}
+    for name in pass_names():
+        kind = pass_factory(name)()
+        options = " ".join(_spelt(field.name) for field in fields(kind))
+        text = (kind.__doc__ or "").partition("\n")[0].removesuffix(" (see the head of this file).")
+        found[name + (f"{{{options}}}" if options else "")] = text.rstrip(".:") + "."
+    return found
+
+
 def parse_passes(text: str) -> tuple[ModulePass, ...]:
     """Returns the passes that a pipeline names: ``propagate-aspects{exclude=6 warn=true},split-modules``.
 
@@ -90,8 +101,8 @@ def _checked(kind: type[ModulePass], name: str, values: ParameterListType) -> Pa
     """Returns the values of one option; one without a value is true, as in ``propagate-aspects{warn}``."""
     types = {field.name: str(field.type) for field in fields(kind)}
     if name not in types:
-        known = ", ".join(map(_spelt, types)) or "none"
-        raise InvalidError(f"pass '{kind.name}' has no option '{_spelt(name)}', expected one of {known}")
+        known = f"expected one of {', '.join(map(_spelt, types))}" if types else "it takes none"
+        raise InvalidError(f"pass '{kind.name}' has no option '{_spelt(name)}', {known}")
     option_type = types[name]
     accepted, words = _OPTION_TYPES[option_type]
     values = values or ((True,) if option_type == "bool" else ())

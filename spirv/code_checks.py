@@ -18,7 +18,7 @@ from .image_agreement import disagreements
 from .module_view import ModuleView
 from .reflect import reflect
 from .tables import Op, StorageClass
-from .tools import spirv_tools
+from .tools import SCALAR_LAYOUT, spirv_tools
 from .type_info import constant_value
 from .validation import validate
 
@@ -34,7 +34,8 @@ def code_problem(image: DeviceImage) -> str | None:
     is_object = image.is_object
     env = image.target_env.universal_name if is_object else image.target_env.spirv_tools_name
     try:
-        finding = spirv_tools().validate(image.spirv, env)
+        is_scalar = SCALAR_LAYOUT in image.requirements.features
+        finding = spirv_tools().validate(image.spirv, env, scalar_block_layout=is_scalar)
         if finding is not None:
             return f"SPIRV-Tools, {env}: {finding.message}"
     except SpirvToolsMissingError:

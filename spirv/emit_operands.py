@@ -12,10 +12,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..ir.dialects import spirv
 from ..ir.dialects.spirv.attributes import MemoryAccessAttr, MemorySemanticsAttr, ScopeAttr
-from ..ir.dialects.spirv.enums import GroupOperation, MemoryAccess, MemorySemantics
-from ..ir.dialects.spirv.types import bit_width, is_integer_type, is_vector
+from ..ir.dialects.spirv.enums import GroupOperation, MemoryAccess, MemorySemantics, StorageClass
+from ..ir.dialects.spirv.types import PointerType, bit_width, is_integer_type, is_vector
 from ..ir.walk import operands_of
 from .emit_context import EmitContext, cannot_emit
+from .layout import alignment_bytes, size_bytes
 from .tables import GLSL_STD_450, Capability, NewerCapability, Op, enumerant_value, opcode
 
 ValueId = Callable[[SSAValue], int]
@@ -217,6 +218,23 @@ def _array_length(_: EmitContext, op: Operation, value: ValueId) -> list[int]:
     return [value(op.structure), op.array_member.value.data]
 
 
+_WITH_LAYOUT = (StorageClass.StorageBuffer, StorageClass.Uniform, StorageClass.PhysicalStorageBuffer)
+
+
+def _pointer_chain(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
+    assert isinstance(op, spirv.PtrAccessChainOp)
+    type_ = op.base_ptr.type
+    assert isinstance(type_, PointerType)
+    if op.stride is not None:
+        context.types.give_stride(type_, op.stride.value.data)
+    elif type_.storage_class.data in _WITH_LAYOUT:
+        size, alignment = size_bytes(type_.pointee), alignment_bytes(type_.pointee)
+        if size is None:
+            cannot_emit("a run-time array has no size for a pointer to move by", op)
+        context.types.give_stride(type_, -(-size // alignment) * alignment)
+    return list(map(value, op.operands))
+
+
 def _integer_dot(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     assert isinstance(op, spirv.IntegerDotOp)
     context.capabilities.add(Capability.DotProduct)
@@ -317,6 +335,7 @@ _ENCODERS: dict[str, OperandEncoder] = {
     "spirv.ImageQuerySamples": _image_query,
     "spirv.ImageSparseTexelsResident": _extension(Capability.SparseResidency),
     "spirv.ArrayLength": _array_length,
+    "spirv.PtrAccessChain": _pointer_chain,
     "spirv.KHR.AssumeTrue": _extension(Capability.ExpectAssumeKHR),
     "spirv.KHR.Expect": _extension(Capability.ExpectAssumeKHR),
     "spirv.KHR.ReadClock": _read_clock,

@@ -14,23 +14,24 @@ from ..ir.errors import BuildError, Diagnostic, FeatureNotSupportedError, Kernel
 from ..ir.kernel_info import AspectUse, KernelInfo, LaunchAbi, LocalParameter, Requirements
 from ..ir.target_env import SPIRV_VERSION_OF_VULKAN, TargetEnv
 from .binary import Module, parse, serialise
-from .carry_reads import reads_carried
 from .clspv import ClspvArgument, kernel_arguments
 from .count_rounds import counted
 from .device_image import DeviceImage
 from .errors import SpirvError
 from .foreign_capabilities import Needs, needs_of
-from .foreign_module import isolate, library, rebind, without_tool_instructions
+from .foreign_module import isolate, library, rebind, without_hints, without_tool_instructions
 from .foreign_parameters import Interface, interface_of
 from .foreign_sizes import SizeTable, arrays_of, constant_infos
 from .foreign_types import ForeignTypes, has_rows_as_columns
 from .image_checks import check_image
+from .losing_drivers import module_for
+from .matched_signs import signs_matched
 from .module_view import ModuleView
 from .reflect import reflect
 from .reflection import EntryPoint, LinkageSymbol, LocalSize, Reflection
 from .specialise import SpecValue, freeze_spec_constants, set_spec_constant_defaults
 from .tables import Capability, ExecutionMode, ExecutionModel, Op, enumerant_name
-from .tools import DEFAULT_TARGET_ENV, spirv_tools
+from .tools import DEFAULT_TARGET_ENV, SCALAR_LAYOUT, spirv_tools
 from .validation import validate
 
 
@@ -63,7 +64,8 @@ def foreign_kernels(
         label: what messages call the module.
         is_object: whether the module is to be linked, and may import and export.
         loop_cap: rounds after which the driver ends all loops; kernels then count theirs, see `count_rounds`.
-        loses_reads: whether the driver loses what loops have read, see `carry_reads`.
+        loses_reads: whether the driver loses what loops have computed, or reads late what
+            they carry, see `carry_values` and `own_positions`.
 
     Raises:
         BuildError: the bytes are no valid SPIR-V for Vulkan; its log has every finding.
@@ -72,17 +74,17 @@ def foreign_kernels(
             pointers.
     """
     try:
-        module = _validated(binary, label)
+        module = without_hints(_validated(binary, label))
         values = _by_spec_id(reflect(module), spec_values or {})
         if values:
             module = parse(set_spec_constant_defaults(serialise(module), values))
         if _has_linkage(module):
             # SpecIds of several modules would clash: what is linked has the values that were given here.
             module = parse(freeze_spec_constants(serialise(module)))
-        if loses_reads:
-            module = reads_carried(module)
+        module = module_for(signs_matched(module), loses_reads=loses_reads)
         found = _kernels(module, frozenset(values), label, loop_cap)
-        return replace(found, images=(*found.images, *_library(module, loop_cap))) if is_object else found
+        images = (*found.images, *_library(module, loop_cap)) if is_object else found.images
+        return replace(found, images=tuple(_marked(image, loses_reads=loses_reads) for image in images))
     except SpirvError as error:
         raise _build_error(label, [error.message]) from error
 
@@ -101,7 +103,7 @@ def _validated(binary: bytes, label: str) -> Module:
     ]
     # Vulkan's rules forbid linkage; what it is linked to is checked again.
     env = "spv{}.{}".format(*min(module.version, (1, 6))) if is_linked_later else DEFAULT_TARGET_ENV
-    finding = spirv_tools().validate(serialise(module), env)
+    finding = spirv_tools().validate(serialise(module), env, scalar_block_layout=True)
     if finding is not None:
         place = "" if finding.instruction_ordinal is None else f"instruction {finding.instruction_ordinal}: "
         findings.append(f"{place}SPIRV-Tools, {env}: {finding.message}")
@@ -138,6 +140,11 @@ def _library(module: Module, loop_cap: int | None) -> tuple[DeviceImage, ...]:
     )
     check_image(image)
     return (image,)
+
+
+def _marked(image: DeviceImage, *, loses_reads: bool) -> DeviceImage:
+    """Returns an image that says whether it may run on drivers that lose what loops compute."""
+    return replace(image, target_env=replace(image.target_env, loses_reads=loses_reads))
 
 
 def _names(symbols: Sequence[LinkageSymbol]) -> tuple[str, ...]:
@@ -239,8 +246,7 @@ def _image(
         imports=_names(reflection.imports),
     )
     check_image(image)
-    _check_rewritten(image)
-    return image, ""
+    return _rewritten(image), ""
 
 
 def _counting(image: DeviceImage, loop_cap: int) -> DeviceImage:
@@ -251,20 +257,29 @@ def _counting(image: DeviceImage, loop_cap: int) -> DeviceImage:
     if found is None:
         return image
     check_image(found)
-    _check_rewritten(found)
-    return found
+    return _rewritten(found)
 
 
-def _check_rewritten(image: DeviceImage) -> None:
-    """Raises where the part of a valid module is not valid: a fault of lapilli, which no driver is to see."""
+def _rewritten(image: DeviceImage) -> DeviceImage:
+    """Returns the part of a valid module, which requires `SCALAR_LAYOUT` where only that allows its buffers.
+
+    Raises:
+        BuildError: the part is not valid: a fault of lapilli, which no driver is to see.
+    """
     if image.is_object:
-        return  # checked when it is linked
+        return image  # checked when it is linked
     finding = spirv_tools().validate(image.spirv, DEFAULT_TARGET_ENV)
+    if finding is None:
+        return image
+    finding = spirv_tools().validate(image.spirv, DEFAULT_TARGET_ENV, scalar_block_layout=True)
     if finding is not None:
         name = image.kernels[0].name
         raise _build_error(
             f"kernel '{name}'", [f"internal error, please report the module: {finding.message}"]
         )
+    needed = image.requirements
+    features = tuple(sorted({*needed.features, SCALAR_LAYOUT}))
+    return replace(image, requirements=replace(needed, features=features))
 
 
 def _local_size(entry: EntryPoint) -> LocalSize:

@@ -102,6 +102,21 @@ def without_tool_instructions(module: Module) -> Module:
     return _renumbered(module, (item for item in module.instructions if not _is_tool(item, tool_sets)))
 
 
+def without_hints(module: Module) -> Module:
+    """Returns a module without OpAssumeTrueKHR and OpExpectKHR: hints, for which few devices have the feature."""
+    hints = (Op.Capability, (Capability.ExpectAssumeKHR,))
+    if hints not in ((item.opcode, item.operands) for item in module.instructions):
+        return module
+    kept: list[Instruction] = []
+    for item in module.instructions:
+        is_named = item.opcode == Op.Extension and decode_string(item.operands)[0] == "SPV_KHR_expect_assume"
+        if item.opcode == Op.ExpectKHR:
+            kept.append(item._replace(opcode=Op.CopyObject, operands=item.operands[:1]))
+        elif not (is_named or item.opcode == Op.AssumeTrueKHR or (item.opcode, item.operands) == hints):
+            kept.append(item)
+    return _renumbered(module, kept)
+
+
 def _is_linkage(item: Instruction) -> bool:
     return item.opcode == Op.Decorate and item.operands[1] == Decoration.LinkageAttributes
 

@@ -216,30 +216,35 @@ def _block_fields(kernel: KernelInfo) -> Iterator[tuple[int, int]]:
 
 
 def _parameter_problems(parameter: Parameter) -> Iterator[str]:
-    if isinstance(parameter, StreamParameter):
-        return
     if isinstance(parameter, ValueParameter):
         yield from _value_problems(parameter)
-        return
-    if isinstance(parameter, ImageParameter):
+    elif isinstance(parameter, ImageParameter):
         yield from _image_problems(parameter)
-        return
-    if isinstance(parameter, BufferParameter) and parameter.ndim == 0:
+    elif isinstance(parameter, BufferParameter) and parameter.ndim == 0:
         if parameter.least_bytes < 0:
             yield f"{parameter.least_bytes} bytes at least"
         yield from _buffer_problems(parameter)
-        return
-    is_composite = not isinstance(parameter, ScalarParameter) and parameter.dtype.startswith(("Vec[", "{"))
-    if parameter.dtype not in DTYPE_BYTES and not is_composite:
-        yield f"no data type is called {parameter.dtype!r}"
-    if isinstance(parameter, LocalParameter):
-        ids = [number for number in parameter.spec_ids if number is not None]
-        if not 1 <= parameter.ndim <= MAX_RANK or len(parameter.spec_ids) != parameter.ndim:
-            yield f"{parameter.ndim} dimensions with {len(parameter.spec_ids)} SpecIds"
-        if len(set(ids)) != len(ids) or not _all_in_range(ids, 1 << 32):
-            yield f"SpecIds {parameter.spec_ids} for its extents"
-    if not isinstance(parameter, BufferParameter):
-        return
+    elif not isinstance(parameter, StreamParameter):
+        is_composite = parameter.dtype.startswith(("Vec[", "{")) and not isinstance(
+            parameter, ScalarParameter
+        )
+        if parameter.dtype not in DTYPE_BYTES and not is_composite:
+            yield f"no data type is called {parameter.dtype!r}"
+        if isinstance(parameter, LocalParameter):
+            yield from _local_problems(parameter)
+        elif isinstance(parameter, BufferParameter):
+            yield from _array_problems(parameter)
+
+
+def _local_problems(parameter: LocalParameter) -> Iterator[str]:
+    ids = [number for number in parameter.spec_ids if number is not None]
+    if not 1 <= parameter.ndim <= MAX_RANK or len(parameter.spec_ids) != parameter.ndim:
+        yield f"{parameter.ndim} dimensions with {len(parameter.spec_ids)} SpecIds"
+    if len(set(ids)) != len(ids) or not _all_in_range(ids, 1 << 32):
+        yield f"SpecIds {parameter.spec_ids} for its extents"
+
+
+def _array_problems(parameter: BufferParameter) -> Iterator[str]:
     if not 1 <= parameter.ndim <= MAX_RANK or len(parameter.extent_offsets_bytes) not in (0, parameter.ndim):
         yield f"{parameter.ndim} dimensions with {len(parameter.extent_offsets_bytes)} extents"
     yield from _buffer_problems(parameter)

@@ -31,7 +31,7 @@ from .link_input import read_module
 from .linker import link_modules
 from .reflect import reflect
 from .tables import Decoration, Op
-from .tools import spirv_tools
+from .tools import SCALAR_LAYOUT, spirv_tools
 from .validation import validate
 
 
@@ -309,7 +309,8 @@ def _check(image: DeviceImage) -> None:
         str(f) for f in validate(image.spirv, environment="universal" if image.is_object else "vulkan")
     ]
     env = image.target_env.universal_name if image.is_object else image.target_env.spirv_tools_name
-    finding = spirv_tools().validate(image.spirv, env)
+    is_scalar = SCALAR_LAYOUT in image.requirements.features
+    finding = spirv_tools().validate(image.spirv, env, scalar_block_layout=is_scalar)
     if finding is not None:
         findings.append(f"SPIRV-Tools, {env}: {finding.message}")
     findings += disagreements(reflect(image.spirv), image, image.target_env)

@@ -262,6 +262,18 @@ class LpkFile:
         for blob in (image.code, image.native_code):
             if blob is not None and not 0 <= blob < len(header.blobs):
                 raise self.error(f"image {number} names code {blob}, which is not there")
+        self._check_constants(number, image)
+        if (image.native is None) != (image.target == SPIRV_TARGET) or (
+            image.native_code is not None and (image.native is None or image.code is None)
+        ):
+            raise self.error(f"image {number} is neither SPIR-V nor native")
+        try:
+            requirements_of_properties(image.property_sets())
+        except InvalidError as error:
+            raise self.error(f"image {number}: {error}") from error
+
+    def _check_constants(self, number: int, image: ImageRecord) -> None:
+        header = self.header
         known = {constant.symbol: constant for constant in header.constants}
         for symbol in image.symbols:
             if symbol not in known:
@@ -276,14 +288,6 @@ class LpkFile:
                 raise self.error(
                     f"image {number}: specialization constant {constant.symbol!r} is not described"
                 )
-        if (image.native is None) != (image.target == SPIRV_TARGET) or (
-            image.native_code is not None and (image.native is None or image.code is None)
-        ):
-            raise self.error(f"image {number} is neither SPIR-V nor native")
-        try:
-            requirements_of_properties(image.property_sets())
-        except InvalidError as error:
-            raise self.error(f"image {number}: {error}") from error
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -85,6 +85,10 @@ class ModuleEditor:
             Op.Variable, storage_class, *initializer, type_=self.pointer(storage_class, pointee)
         )
 
+    def define(self, item: Instruction) -> None:
+        """Adds a type, constant or variable that has its id already."""
+        self._globals.append(item)
+
     def built_in(self, built_in: int, components: int, interface: Collection[int]) -> BuiltInInput:
         """Returns the input of a built-in of 32-bit integers for an entry point, which may have one only.
 

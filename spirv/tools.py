@@ -28,6 +28,8 @@ LIBRARY_NAMES: Final = (
     "SPIRV-Tools-shared.dll",
 )
 DEFAULT_TARGET_ENV: Final = "vulkan1.3"
+SCALAR_LAYOUT: Final = "scalarBlockLayout"
+"""The Vulkan feature that lets members of blocks lie as closely as their scalars allow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,8 @@ class TypeTable:
         self._kept: list[Attribute] = []
         self._structs: dict[tuple[Attribute, bool], int] = {}
         self._structural: dict[tuple[int, ...], int] = {}
+        self._strides: dict[int, int] = {}
+        """Of pointers, by the ids of their types."""
         self._constants: dict[tuple[int, ...], int] = {}
         self._constants_by_identity: dict[tuple[int, int], int] = {}
         self.small_types: set[Attribute] = set()
@@ -277,6 +279,16 @@ class TypeTable:
         may_be_block = storage_class in _BLOCK_STORAGE_CLASSES and isinstance(pointee, StructType)
         block = self._structs.get((pointee, True)) if may_be_block else None
         return self._pointer(storage_class, block or self.id(pointee))
+
+    def give_stride(self, type_: PointerType, stride: int) -> None:
+        """Says how many bytes apart the elements lie that pointers of a type are moved over."""
+        number = self.id(type_)
+        known = self._strides.get(number)
+        if known is None:
+            self._strides[number] = stride
+            self._decorate(number, Decoration.ArrayStride, stride)
+        elif known != stride:
+            raise UnemittableError(f"{type_} has a stride of {known} bytes elsewhere, here one of {stride}")
 
     # Constants
 

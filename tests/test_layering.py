@@ -73,6 +73,7 @@ COMPOSITION_ROOTS = frozenset(
         "frontend.native_input",
         "frontend.vulkan",
         "frontend.lpk_loading",
+        "frontend.lpk_kernel_ids",
         "frontend.lpk_building",
         "frontend.lpk_images",
         "frontend.lpk_targets",

@@ -1,8 +1,9 @@
-"""``lapilli opt``: runs passes over IR text, or compiles it to SPIR-V.
+"""``lapilli opt``: runs passes over IR text or SPIR-V, or compiles it to SPIR-V.
 
     lapilli opt kernel.mlir -p 'propagate-aspects{exclude=6 warn=true},split-modules{mode=per_kernel}'
     lapilli opt kernel.mlir -t spirv -o kernel.spv
     lapilli opt kernel.spv -t mlir
+    lapilli opt kernel.spvasm -p cse,dce -t spirv -o kernel.spv
     lapilli opt kernel.spv --set-spec-constants '0:5 1:2.5' --freeze-spec-constants -o kernel.spv
 
 No pass runs that is not named, but the module is verified before, between and after them.  Mistakes in the
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from ..ir.parse import ParsedModule
     from ..ir.target_env import TargetEnv
 
+_ASSEMBLY = re.compile(r"(\s|;.*)*Op[A-Z]\w+\b")
+"""How SPIR-V's assembly begins, and no IR."""
 _SPIRV_MAGIC = (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03")
 
 
@@ -57,7 +60,7 @@ class OptOptions:
 @click.command("opt")
 @click.argument("file", default="-", metavar="[FILE | -]")
 @click.option(
-    "-p", "--passes", default="", help="Passes to run: NAME{option=value …},NAME,…; -p help names all."
+    "-p", "--passes", default="", help="Passes to run: NAME{option=value …},NAME,…; -p help lists them."
 )
 @click.option("-t", "--target", type=click.Choice(["mlir", "spirv"]), default="mlir", help="What to write.")
 @click.option("--print-op-generic", is_flag=True, help="Write every operation in MLIR's generic form.")
@@ -79,7 +82,7 @@ def command(
     freeze_spec_constants: bool,
     output: str | None,
 ) -> None:
-    """Runs passes over IR text, or compiles it to SPIR-V; sets or freezes constants of SPIR-V."""
+    """Runs passes over IR text or SPIR-V, or compiles to SPIR-V; sets or freezes constants of SPIR-V."""
     options = OptOptions(
         passes=passes,
         target=target,
@@ -89,6 +92,9 @@ def command(
         freeze_spec_constants=freeze_spec_constants,
     )
     try:
+        if passes == "help":
+            _list_passes()
+            return
         name = "<stdin>" if file == "-" else file
         data = _read(file)
         if data.startswith(_SPIRV_MAGIC):
@@ -97,11 +103,32 @@ def command(
             raise InvalidError(
                 f"{file} is no SPIR-V module: it does not begin with the magic number 0x07230203"
             )
+        elif _ASSEMBLY.match(text := _decoded(data, file)):
+            result = transform_binary(_assembled(text, name), name, options)
         else:
-            result = transform(_decoded(data, file), name, options)
+            result = transform(text, name, options)
         write_output(result, output)
     except Error as error:
         fail(error)
+
+
+def _assembled(text: str, name: str) -> bytes:
+    from ..spirv.assembly import assembled
+    from ..spirv.errors import SpirvTextError
+
+    try:
+        return assembled(text)
+    except SpirvTextError as error:
+        raise BuildError(f"{name}:{error}", code=error.code) from error
+
+
+def _list_passes() -> None:
+    from ..passes.registry import pass_descriptions
+
+    descriptions = pass_descriptions()
+    width = max(map(len, descriptions))
+    for name, text in descriptions.items():
+        click.echo(f"{name:{width}}  {text}")
 
 
 def transform(text: str, name: str, options: OptOptions) -> str | bytes:
@@ -220,7 +247,6 @@ def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> 
     from ..ir.errors import warning_text
     from ..ir.target_env import TargetEnv
     from ..passes.lower_upstream import lower_upstream
-    from ..passes.lower_vectors import lower_vectors
     from ..passes.pipeline import compile_module
     from ..spirv.build_image import build_image
     from ..spirv.emit import emit
@@ -228,7 +254,6 @@ def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> 
     ready = [op for op in module.body.ops if isinstance(op, spirv.ModuleOp)]
     if len(ready) == 1:
         return emit(ready[0], _environment_of(ready[0])).binary
-    lower_vectors(module)
     lower_upstream(module)
     env = TargetEnv()
     result = compile_module(module, env, after_pass=after_pass)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Self
+from typing import NoReturn, Self
 
 from ..ir.errors import MembersByName
 
@@ -40,3 +40,21 @@ class VulkanObject:
         raise TypeError(
             f"an {name} belongs to this process and cannot be pickled; make one where it is needed"
         )
+
+
+class NotThere:
+    """In the place of an attribute that a class has not: asking for it says what to write.
+
+    For classes of which each launch reads many attributes.  Where there is a ``__getattr__`` CPython 3.11 takes 50 ns
+    for each that is there, else 17.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type) -> NoReturn:
+        if instance is None:
+            raise AttributeError(f"type object {owner.__name__!r} has no attribute {self._name!r}")
+        from .attribute_hints import missing_attribute
+
+        raise missing_attribute(self._name, instance)

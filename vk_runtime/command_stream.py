@@ -256,7 +256,7 @@ class CommandStream(SubmittedCommands):
                 if self.in_flight or self.is_closed or self.is_closing or len(busy) >= MAX_BUSY:
                     self._make_room()
                 # A finaliser may have recorded something just before.
-                logical.half_way = self if self.recording is None else None
+                logical.half_way = batch if self.recording is None else None
             batch.submit_result = None
             batch.value = value = self._submitted + 1
             busy.add(self)
@@ -269,7 +269,7 @@ class CommandStream(SubmittedCommands):
                             if buffer.queue is not self:
                                 self._take_over(buffer, value)
                         self._hand_over(batch)
-                    # While the device is at work; nothing orders itself by it before `half_way` is reset.
+                    # While the device is at work; whoever comes in between is refused: `transfer.wait_for_uses`.
                     # A graph may touch thousands: `zip` makes no pair for each.  A keyword costs more than an array.
                     for buffer, is_written in zip(used, writes):  # noqa: B905
                         buffer.last_use = value

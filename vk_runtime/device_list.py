@@ -150,8 +150,9 @@ def device(selector: Device | str | None = None) -> Device:
     return select(runtime.devices, selector)
 
 
-def default_device_of(runtime: Runtime, wanted: str | None) -> Device:
-    """Returns the device that the option `device` names by `wanted`, else the best one."""
+def default_device_of(runtime: Runtime) -> Device:
+    """Returns the device that the option `device` names, else the best one."""
+    wanted = config.device
     return select(runtime.devices, wanted, "LAPILLI_DEVICE=") if wanted else runtime.devices[0]
 
 

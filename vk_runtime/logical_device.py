@@ -93,7 +93,8 @@ class LogicalDevice(DeviceState):
         self.takes_turns = adopted is None and takes_turns(physical)
         """Whether its driver's threads run on the one CPU of this process; see `one_cpu`."""
         self.half_way: object = None
-        """Where whoever holds the lock is in the middle of recording a command: the queue, or what else records it.
+        """Where whoever holds the lock is in the middle of recording a command: the queue, what else records it, or a
+        `Batch` that is being submitted.
         Python may run finalisers and signal handlers there, on the same thread: `require_whole` keeps them from
         recording, and from submitting that queue."""
         self.views: deque[None] = deque()
@@ -225,9 +226,13 @@ class LogicalDevice(DeviceState):
 
     def collect(self) -> None:
         """Retires finished submissions, destroys what nobody needs any more.  Call it with the lock held."""
+        self._retire()
+        self.drain()
+
+    def _retire(self) -> None:
+        """Retires finished submissions; a function of its own, since what it names here may go with that."""
         for queue in tuple(self.busy):
             queue.retire()
-        self.drain()
 
     def drain(self) -> None:
         """Destroys what nobody needs any more.  Call it with the lock held.

@@ -6,7 +6,7 @@ and what kernels have to tell whoever waits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -22,7 +22,7 @@ from ..ir.errors import (
 from ..ir.lazy_logging import logger_of
 from . import graph_recording, profile
 from .asynchronous_errors import AsynchronousErrors
-from .backend import VulkanObject
+from .backend import NotThere, VulkanObject
 from .command_stream import CommandStream
 from .event import Event
 
@@ -43,6 +43,11 @@ if TYPE_CHECKING:
 
 logger = logger_of(__name__)
 
+_COPIES = ("memcpy", "copy_from", "copy_to", "memset", "zero")
+_LAUNCHES = ("launch", "enqueue", "run")
+OF_OTHER_QUEUES = frozenset((*_COPIES, *_LAUNCHES, "finish", "record_event", "sync", "synchronize"))
+"""What queues of other libraries have; `attribute_hints` says what to write here."""
+
 
 class Queue(VulkanObject, CommandStream):
     """A queue of one device.  Threads may share it.
@@ -60,6 +65,9 @@ class Queue(VulkanObject, CommandStream):
         FeatureNotSupportedError: `profiling` on a device without timestamps.
         RuntimeFailure: no usable device.
     """
+
+    if not TYPE_CHECKING:  # type checkers find by themselves what is missing
+        locals().update({name: NotThere() for name in OF_OTHER_QUEUES})
 
     def __init__(
         self,
@@ -391,12 +399,8 @@ class Queue(VulkanObject, CommandStream):
             raise
         super().close()
 
-    if not TYPE_CHECKING:  # type checkers find by themselves what is missing
-
-        def __getattr__(self, name: str) -> object:
-            from .attribute_hints import missing_attribute
-
-            raise missing_attribute(name, self)
+    def __dir__(self) -> Iterable[str]:
+        return [name for name in super().__dir__() if name not in OF_OTHER_QUEUES]
 
     def __repr__(self) -> str:
         return f"<lapilli.Queue on {self._device.selector}{', closed' if self.is_closed else ''}>"

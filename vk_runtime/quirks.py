@@ -99,11 +99,11 @@ _LOST_READS = (
     "What a loop reads, by atomic operations too, is 0 behind it for work-items that leave it before others of their "
     "sub-group do, unless the loop carries it from round to round."
 )
-_CARRIED_READS = (
+_CARRIED = (
     "What tests read is carried, for every driver: passes/carry_results.py; compare-exchange loops give what they "
-    "carry: passes/convert_to_spirv/atomic_place.py.  TargetEnv.loses_reads: modules of other compilers keep it in "
-    "memory of their own, spirv/carry_reads.py, but for what a function returns out of a loop or writes through a "
-    "parameter."
+    "carry: passes/convert_to_spirv/atomic_place.py.  Our loops are left by their headers alone, before anything is of "
+    "the next round.  TargetEnv.loses_reads: modules of other compilers keep what their loops compute in memory of its "
+    "own, spirv/carry_values.py."
 )
 
 QUIRKS: tuple[Quirk, ...] = (
@@ -116,7 +116,7 @@ QUIRKS: tuple[Quirk, ...] = (
         drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
         versions=None,
         fault=_LOST_READS,
-        remedy=_CARRIED_READS,
+        remedy=_CARRIED,
         test="tests/device/test_loop_exits.py",
     ),
     Quirk(
@@ -124,8 +124,17 @@ QUIRKS: tuple[Quirk, ...] = (
         drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
         versions=((22, 3), (22, 4)),
         fault=_LOST_READS,
-        remedy=_CARRIED_READS,
+        remedy=_CARRIED,
         test="tests/device/test_loop_exits.py",
+    ),
+    Quirk(
+        name="recomputed-values",
+        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+        versions=((22, 3), (22, 4)),
+        fault="What a loop computes and does not carry is computed again for work-items that have left it, of what the "
+        "loop carries: of values of the next round already, where those were computed before the loop was left.",
+        remedy=_CARRIED,
+        test="tests/sources/test_lost_reads.py",
     ),
     Quirk(
         name="zero-operands",
@@ -140,10 +149,11 @@ QUIRKS: tuple[Quirk, ...] = (
         name="unsigned-extrema",
         drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
         versions=None,
-        fault="Folds SMin and SMax of constants by the sign of their integer type (spirv-opt, which it contains): "
-        "-1 is more than 0 where the type has none.",
+        fault="Folds SMin, SMax, UMin, UMax, SClamp, UClamp, ConvertSToF and ConvertUToF of constants by the sign of "
+        "their integer type (spirv-opt, which it contains): -1 is more than 0 where the type has none.",
         remedy="Compared and selected where both operands may be constants for the driver: "
-        "passes/convert_to_spirv/signed_extrema.py.",
+        "passes/convert_to_spirv/signed_extrema.py; in modules of other compilers, operands are given the operation's "
+        "sign for every driver: spirv/matched_signs.py.",
         test="tests/device/test_fuzz_findings.py",
     ),
     Quirk(
@@ -153,7 +163,8 @@ QUIRKS: tuple[Quirk, ...] = (
         mended_in=(24, 0),  # tried: 24.0.5, 25.0.7 and 26.2.6
         fault="Reads a private array at what a loop carries as that is in the next round, where the next round's "
         "value is computed before: p[k] += p[k - 1] with k - 1 as the next k.",
-        remedy="The position is made another value for every driver: passes/convert_to_spirv/local_array.py.",
+        remedy="The position is made another value for every driver: passes/convert_to_spirv/local_array.py; in "
+        "modules of other compilers, where TargetEnv.loses_reads: spirv/own_positions.py.",
         test="tests/device/test_local_arrays.py",
     ),
     Quirk(
@@ -215,9 +226,9 @@ def has_quirk(quirk: Quirk, driver_id: int, version: Version) -> bool | None:
 
 
 def loses_reads(physical: PhysicalDevice) -> bool:
-    """Whether a driver has one of the faults `lost-reads`, or is a version of its that nobody has tried."""
+    """Whether a driver loses what loops have read or computed, or is a version of its that nobody has tried."""
     version = driver_version(physical.driver_info)
-    faults = (quirk for quirk in QUIRKS if quirk.fault is _LOST_READS)
+    faults = (quirk for quirk in QUIRKS if quirk.remedy is _CARRIED)
     return any(has_quirk(fault, physical.driver_id, version) is not False for fault in faults)
 
 

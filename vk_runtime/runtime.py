@@ -187,7 +187,7 @@ class Runtime:
         if found is None:
             from .device_list import default_device_of
 
-            found = self._defaults[wanted] = default_device_of(self, wanted)
+            found = self._defaults[wanted] = default_device_of(self)
             logger.info("default device: %s (%s)", found.selector, found.name)
         return found
 

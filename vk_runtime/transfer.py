@@ -11,6 +11,7 @@ from . import graph_recording, profile
 from .buffer import Buffer
 from .command_buffer import CommandBuffer
 from .event import Event
+from .graph_commands import Batch
 from .graph_recording import refuse
 from .logical_device import LogicalDevice
 from .queue import Queue
@@ -32,6 +33,8 @@ def mapped(buffer: Buffer, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.n
 def wait_for_uses(device: LogicalDevice, buffer: Tracked, *, writes_only: bool) -> None:
     """Waits until no command uses `buffer`, or none writes it."""
     with device.lock:
+        if isinstance(device.half_way, Batch):  # what it uses is noted behind its submission
+            device.require_whole()
         queue = buffer.queue
         value = buffer.last_write if writes_only else buffer.last_use
     if queue is not None and value:

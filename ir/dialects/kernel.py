@@ -77,7 +77,6 @@ IN_RANGE = "in_range"
 """Unit, on `arith.minui`: it only keeps an index in range of an extent that is a power of two, any other way does."""
 WIDE = "kernel.wide"
 """Unit, on any function: the launch range and ids in it have 64 bits."""
-_ON_ANY_FUNCTION = (LIBRARY, NO_CONTRACTION, OPT_LEVEL, WIDE)
 
 DTYPES = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64")
 """Scalar types as lapilli spells them."""
@@ -280,56 +279,6 @@ def _foreign_dtype(type_: Attribute) -> str:
             raise VerifyException(f"a kernel argument of type {type_} needs an entry in '{PARAMETERS}'")
 
 
-def verify_attributes(op: Operation) -> None:
-    """Checks the `kernel.*` attributes of one operation; raises `VerifyException`.
-
-    * they stand on kernels only, but for those named below, and no other name begins with `kernel.`
-    * `kernel.linkage_name` and `kernel.source_name` are strings with content, on functions
-    * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
-    * `kernel.rank` is an i32 of 1 to 3; `kernel.any_rank`, `kernel.masked` and what may stand on any function are units
-    * `kernel.opt_level` is an i32 of 0 to 2; it, `kernel.library`, `kernel.no_contraction` and `kernel.wide` may
-      stand on any function
-    * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
-    """
-    names = [name for name in op.attributes if name.startswith("kernel.")]
-    for name in (LINKAGE_NAME, SOURCE_NAME):
-        if name in names:
-            names.remove(name)
-            text = op.attributes[name]
-            if not isinstance(op, Function) or not isinstance(text, StringAttr) or not text.data:
-                raise VerifyException(f"'{name}' is a string with content on a function, found {text}")
-    if not names:
-        return
-    if OPT_LEVEL in names and integer(op.attributes[OPT_LEVEL], i32) not in (0, 1, 2):
-        raise VerifyException(f"'{OPT_LEVEL}' must be an i32 of 0 to 2, found {op.attributes[OPT_LEVEL]}")
-    for name in names:
-        if not isinstance(op, Function) or not (is_kernel(op) or name in _ON_ANY_FUNCTION):
-            raise VerifyException(f"'{name}' may stand on kernels only, found it on {op.name}")
-        if name == PARAMETERS:
-            kernel_parameters(op)
-        elif name == RANK:
-            _verify_rank(op.attributes[name])
-        elif name == LOCAL_SIZE:
-            _verify_local_size(op.attributes[name])
-        elif name == OPT_LEVEL:
-            continue
-        elif name not in (ANY_RANK, LIBRARY, MASKED, NO_CONTRACTION, WIDE) or not isinstance(
-            op.attributes[name], UnitAttr
-        ):
-            raise VerifyException(f"'{name}' = {op.attributes[name]} is no attribute of the kernel dialect")
-
-
-def _verify_rank(rank: Attribute) -> None:
-    if not 1 <= (integer(rank, i32) or 0) <= 3:
-        raise VerifyException(f"'{RANK}' must be an i32 of 1 to 3, found {rank}")
-
-
-def _verify_local_size(size: Attribute) -> None:
-    sizes = integers(size, i32)
-    if sizes is None or not 1 <= len(sizes) <= 3 or min(sizes) < 1:
-        raise VerifyException(f"'{LOCAL_SIZE}' must be array<i32> of 1 to 3 positive sizes, found {size}")
-
-
 @irdl_op_definition
 class GlobalRangeOp(IRDLOperation):
     """The n of ``k[n]`` along one dimension: what the user asked for, never rounded up to whole work-groups.
@@ -421,7 +370,6 @@ __all__ = [
     "kernel_rank",
     "launch_rank",
     "parameters_attribute",
-    "verify_attributes",
 ]
 
 KERNEL = Dialect(

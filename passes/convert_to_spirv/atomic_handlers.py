@@ -54,7 +54,7 @@ class _Place(AtomicPlace):
 
     def __init__(self, fn: FunctionLowering, op: AtomicOp) -> None:
         first = op.first_index
-        array = entry_of(fn, op).array(op.array)
+        array = entry_of(fn, op).arguments.array(op.array)
         self.element_type = array.element_type
         if op.path is None:
             indices = fn.array_indices(op.operands[first:], array.index_type)

@@ -56,9 +56,9 @@ def _inline(fn: FunctionLowering, op: Operation, callee: Function) -> None:
     values: dict[SSAValue, SSAValue] = {}
     for parameter, argument in zip(block.args, op.operands, strict=True):
         if is_memref_type(parameter.type):
-            entry_of(fn, op).bind_array(parameter, argument)
+            entry_of(fn, op).arguments.bind_array(parameter, argument)
         elif isinstance(parameter.type, ImageType):
-            entry_of(fn, op).bind_image(parameter, argument)
+            entry_of(fn, op).arguments.bind_image(parameter, argument)
         else:
             values[parameter] = fn.value(argument)
     # A body may be inlined several times: its values are known by other names each time.

@@ -97,6 +97,7 @@ def _check_depth(op: Operation) -> None:
             "each elif and each early return nests what follows: split a long chain by a test of half of its "
             "cases, or look the result up in an array",
             op,
+            code="LP2110",
         )
 
 

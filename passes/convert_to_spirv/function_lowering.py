@@ -102,7 +102,7 @@ class FunctionLowering:
     def _argument(self, value: SSAValue) -> SSAValue:
         if self.entry is None:
             raise PassError(f"value of type {value.type} is used before it is lowered")
-        lowered = self.values[value] = self.entry.scalar(value)
+        lowered = self.values[value] = self.entry.arguments.scalar(value)
         return lowered
 
     def type(self, type_: Attribute) -> Attribute:

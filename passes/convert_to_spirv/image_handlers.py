@@ -15,27 +15,27 @@ from .work_item_handlers import BARRIER_ORDERS, entry_of
 
 def _read(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, ImageReadOp)
-    image = entry_of(fn, op).image(op.image)
+    image = entry_of(fn, op).arguments.image(op.image)
     channels = image.read(fn.array_indices(op.coordinates))
     fn.values.update(zip(op.results, channels, strict=True))
 
 
 def _write(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, ImageWriteOp)
-    image = entry_of(fn, op).image(op.image)
+    image = entry_of(fn, op).arguments.image(op.image)
     image.write(fn.array_indices(op.coordinates), [fn.value(value) for value in op.pixel])
 
 
 def _sample(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, ImageSampleOp)
-    image = entry_of(fn, op).image(op.image)
+    image = entry_of(fn, op).arguments.image(op.image)
     channels = image.sample([fn.value(value) for value in op.coordinates])
     fn.values.update(zip(op.results, channels, strict=True))
 
 
 def _size(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, ImageSizeOp)
-    fn.values[op.result] = entry_of(fn, op).image(op.image).size(op.dimension.value.data)
+    fn.values[op.result] = entry_of(fn, op).arguments.image(op.image).size(op.dimension.value.data)
 
 
 def _ordered(fn: FunctionLowering, op: Operation) -> None:

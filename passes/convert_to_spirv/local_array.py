@@ -30,7 +30,7 @@ from .size_expressions import Size, SizeExpressions
 from .types import scalar_bytes
 
 if TYPE_CHECKING:
-    from .kernel_entry import KernelEntry
+    from .size_expressions import SizeExpressions
 
 LENGTHS = "lengths"
 """Attribute of an allocation: its lengths as the source spells them, for messages."""
@@ -46,7 +46,7 @@ class LocalArray:
     def __init__(
         self,
         fn: FunctionLowering,
-        entry: KernelEntry,
+        sizes: SizeExpressions,
         type_: MemRefType[Attribute],
         storage_class: StorageClass,
         extents: Sequence[SSAValue],
@@ -57,7 +57,7 @@ class LocalArray:
 
         Args:
             fn: the function that is being lowered.
-            entry: its kernel.
+            sizes: computes the lengths of the kernel's arrays.
             type_: of the array; gives the elements.
             storage_class: Workgroup or Function.
             extents: one value a dimension, computed from constants.
@@ -76,9 +76,9 @@ class LocalArray:
         """What the memory holds; integers where floats are kept as their bits, or narrow numbers in words."""
         self.access: Mapping[str, Attribute] = NO_ATTRIBUTES
         self._extents = list(extents)
-        self._lengths = [entry.sizes.of(extent) for extent in self._extents]
+        self._lengths = [sizes.of(extent) for extent in self._extents]
         self.global_symbols: tuple[str, ...] = ()
-        self._base = self._variable(entry.sizes.product(self._lengths), entry.sizes)
+        self._base = self._variable(sizes.product(self._lengths), sizes)
         self._spelled = spelled
         self._location = location
 
@@ -207,8 +207,8 @@ def _allocate(fn: FunctionLowering, op: Operation) -> None:
     entry = entry_of(fn, op)
     sizes = iter([fn.value(value) for value in op.operands])
     extents = [next(sizes) if length == DYNAMIC_INDEX else fn.index(length) for length in type_.get_shape()]
-    array = LocalArray(fn, entry, type_, expected, extents, _spelled(op), location_of(op.location))
-    entry.add_local_array(op.results[0], array)
+    array = LocalArray(fn, entry.sizes, type_, expected, extents, _spelled(op), location_of(op.location))
+    entry.arguments.add_local_array(op.results[0], array)
 
 
 HANDLERS: dict[type[Operation], Handler] = {

@@ -55,7 +55,7 @@ class _Word:
     """The word around an element, or part of one, and where in it that lies."""
 
     def __init__(self, fn: FunctionLowering, op: AtomicOp) -> None:
-        array = entry_of(fn, op).array(op.array)
+        array = entry_of(fn, op).arguments.array(op.array)
         first = op.first_index
         self.fn = fn
         self.type: Attribute = fn.type(op.element_type)

@@ -84,9 +84,11 @@ class Branches:
         return self._away(label, target, values, end) if block is None else spirv.BranchOp(block, values)
 
     def _conditional(self, label: int, end: Instruction) -> Operation:
+        if end.operands[1] == end.operands[2]:
+            return self._one_way(label, end.operands[1], end)
         condition = self._values.value(end.operands[0], end)
         on_true = self._edge(label, end.operands[1], end)
-        on_false = on_true if end.operands[1] == end.operands[2] else self._edge(label, end.operands[2], end)
+        on_false = self._edge(label, end.operands[2], end)
         op = spirv.BranchConditionalOp(condition, on_true[0], on_false[0], on_true[1], on_false[1])
         if len(end.operands) > 3:
             weights = [w - (1 << 32) if w >> 31 else w for w in end.operands[3:]]
@@ -122,6 +124,15 @@ class Branches:
         edge = Block([self._away(label, target, values, end, is_edge=True)])
         self._places.blocks_at(self._flow.end_level[label]).append(edge)
         return edge, ()
+
+    def _one_way(self, label: int, target: int, end: Instruction) -> Operation:
+        """Reads a conditional branch whose ways are one, of which SPIR-V 1.6 has none."""
+        construct = self._flow.constructs.get(label)
+        if construct is None or construct.is_loop:
+            return self._jump(label, target, end)
+        selector = spirv.ConstantOp(IntegerAttr(0, i32))  # a selection ends its header by a choice
+        self._values.insert(selector)
+        return spirv.SwitchOp(selector.result, self._edge(label, target, end), [])
 
     def passed(self, label: int, target: int, end: Instruction) -> list[SSAValue]:
         """Returns the operands of `target`'s OpPhi for the branch from `label`."""

@@ -36,6 +36,8 @@ MAX_NESTING: Final = 64
 
 PLAIN = frozenset((Op.Constant, Op.ConstantTrue, Op.ConstantFalse, Op.ConstantNull, Op.ConstantComposite))
 """Constants that no specialization changes."""
+_CONSTITUENTS = PLAIN | {Op.Undef}
+"""What composites are made of; what is undefined there may be any number, and is 0."""
 
 
 class ConstantReader:
@@ -55,7 +57,7 @@ class ConstantReader:
     def value(self, number: int, user: Instruction) -> tuple[Attribute, Attribute]:
         """Returns a plain constant and its type."""
         item = self._view.definitions.get(number)
-        if item is None or item.opcode not in PLAIN or item.result_type is None:
+        if item is None or item.opcode not in _CONSTITUENTS or item.result_type is None:
             unreadable(f"%{number} is no constant", user)
         return self._read(number, item)[0], self._types.type(item.result_type, item)
 
@@ -70,7 +72,7 @@ class ConstantReader:
         try:
             if item.opcode == Op.ConstantComposite:
                 found = self._composite(item, type_)
-            elif item.opcode == Op.ConstantNull:
+            elif item.opcode in (Op.ConstantNull, Op.Undef):
                 found = _null(type_, item), 1
             else:
                 found = scalar(item, type_), 1
@@ -88,7 +90,7 @@ class ConstantReader:
         size = 0
         for number in item.operands:
             part = self._view.definitions.get(number)
-            if part is None or part.opcode not in PLAIN:
+            if part is None or part.opcode not in _CONSTITUENTS:
                 unreadable(f"its constituent %{number} is no constant", item)
             value, scalars = self._read(number, part)
             parts.append(value)

@@ -10,6 +10,7 @@ from ...ir.dialects import spirv
 from ...ir.dialects.spirv import enums
 from ...ir.dialects.spirv.types import PointerType
 from ..binary import Instruction
+from ..tables import Decoration
 from .control_flow import Construct, Level, contains
 from .errors import unreadable
 from .module_values import ModuleValues
@@ -71,6 +72,13 @@ class FunctionValues:
     def callee(self, number: int, user: Instruction) -> str:
         """Returns the symbol of a function."""
         return self._module.callee(number, user)
+
+    def stride(self, number: int) -> int | None:
+        """Returns the stride that the type of a pointer is decorated with."""
+        view = self._module.view
+        pointer = view.definitions.get(number)
+        found = None if pointer is None else view.decoration(pointer.result_type or 0, Decoration.ArrayStride)
+        return found[0] if found else None
 
     def define(self, number: int, value: SSAValue) -> None:
         """Says which value an id is, and names it as the binary does."""

@@ -176,3 +176,7 @@ class _SpecOperands:
 
     def callee(self, number: int, user: Instruction) -> str:
         return self._module.callee(number, user)
+
+    def stride(self, number: int) -> int | None:
+        del number
+        return None

@@ -49,6 +49,10 @@ class Operands(Protocol):
         """The symbol of a function."""
         ...
 
+    def stride(self, number: int) -> int | None:
+        """How many bytes apart the elements are that a pointer may be moved over, where the binary says it."""
+        ...
+
 
 FlagT = TypeVar("FlagT", bound=enum.IntFlag)
 Reader = Callable[[Operands, Instruction, type[Operation]], Operation]
@@ -96,6 +100,20 @@ def _create(
     results = [] if item.result_type is None else [around.type(item.result_type, item)]
     values = [around.value(number, item) for number in operands]
     return op_class.create(operands=values, result_types=results, properties=properties or {})
+
+
+def _copy_logical(around: Operands, item: Instruction, op_class: type[Operation]) -> Operation:
+    copy = _create(around, item, op_class, item.operands)
+    # Types that differ in their ids only are one type in the dialect.
+    if copy.operands[0].type == copy.results[0].type:
+        return _create(around, item, spirv.CopyObjectOp, item.operands)
+    return copy
+
+
+def _pointer_chain(around: Operands, item: Instruction, op_class: type[Operation]) -> Operation:
+    stride = around.stride(_need(item, 2)[0])
+    properties: dict[str, Attribute] = {} if stride is None else {"stride": IntegerAttr(stride, i32)}
+    return _create(around, item, op_class, item.operands, properties)
 
 
 def _extended(around: Operands, item: Instruction) -> Operation:
@@ -330,6 +348,8 @@ _READERS: dict[type[Operation], Reader] = {
     spirv.LoadOp: _load,
     spirv.StoreOp: _store,
     spirv.CopyMemoryOp: _copy_memory,
+    spirv.CopyLogicalOp: _copy_logical,
+    spirv.PtrAccessChainOp: _pointer_chain,
     spirv.CompositeExtractOp: _composite_extract,
     spirv.CompositeInsertOp: _composite_insert,
     spirv.VectorShuffleOp: _vector_shuffle,

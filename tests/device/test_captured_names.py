@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections import namedtuple
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import pytest
 
@@ -68,3 +68,20 @@ def test_other_names_for_the_same_items_compile_again(device, monkeypatch):
     monkeypatch.setitem(globals(), "SETTINGS", Settings(swapped(10, 20)))
     reads[1](out, 0)
     assert out.numpy()[0] == 20 + 1.5 + 20 - 10
+
+
+Metres = Annotated[lp.f32, "metres"]
+
+
+@lp.kernel
+def annotated(x: Metres, out: lp.Out[Metres]):
+    total: Metres = 0
+    for i in range(3):
+        total += i  # an i32, were it not for the annotation
+    out[0] = x + total / 2
+
+
+def test_variables_of_annotated_types(device):
+    out = lp.zeros(1, device=device)
+    annotated[1](0.25, out)
+    assert out.numpy()[0] == 1.75

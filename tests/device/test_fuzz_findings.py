@@ -127,8 +127,10 @@ def _nest(depth):
 def test_branches_too_deep_for_drivers_are_refused(device):
     kernel = lp.kernel_from_source(_nest(80))
     out = lp.zeros(1, lp.i32, device=device)
-    with pytest.raises(lp.BuildError, match="nested more than 64 deep"):
+    with pytest.raises(lp.BuildError, match="nested more than 64 deep") as caught:
         kernel[1](100, out)
+    assert caught.value.code == "LP2110"
+    assert "LAPILLI_REPRODUCER" not in str(caught.value)  # it is no fault of the compiler
 
 
 def test_form_feeds_and_line_separators_end_no_line(device):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import linecache
+import sys
 import textwrap
 import types
 from collections.abc import Callable
@@ -228,3 +229,37 @@ def test_mistake_without_source_text_has_a_location() -> None:
 def test_annotations_are_not_called(annotation: type) -> None:
     with pytest.raises(InvalidError, match="is only an annotation"):
         annotation(3)
+
+
+def test_annotated_types_are_their_types(load: Load) -> None:
+    function = load(
+        """
+        from typing import Annotated
+        Metres = Annotated[f32, "metres"]
+        def k(a: Metres, b: Annotated[i32, 1, 2], c: In[Metres], d: "Annotated[u8, 3]"): pass
+        """
+    )
+    assert types_of(function) == ["f32", "i32", "In[f32]", "u8"]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="type statements are newer")
+def test_type_statements_are_what_they_stand_for(load: Load) -> None:
+    function = load(
+        """
+        type Real = f32
+        type Number = Real
+        type Numbers = In[Number, 2]
+        def k(a: Number, b: Numbers): pass
+        """
+    )
+    assert types_of(function) == ["f32", "In[f32, 2]"]
+
+
+@pytest.mark.skipif(
+    sys.version_info < (3, 14), reason="older Pythons raise NameError before lapilli is asked"
+)
+@pytest.mark.parametrize("annotation", ["Missing", "Array[Missing]", "In[Missing, 2]"])
+def test_a_name_that_does_not_exist_yet(load: Load, annotation: str) -> None:
+    with pytest.raises(CompileError, match="'Missing' of 'a' cannot be evaluated: NameError") as caught:
+        resolve_signature(load(f"def k(a: {annotation}): pass"))
+    assert caught.value.code == "LP2011"

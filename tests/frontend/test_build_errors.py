@@ -320,9 +320,9 @@ def zero_step(x: lp.Array[lp.f32]):
 
 
 @case("LP2033", "for loops run over range, tuples", "x")
-def loop_over_array(x: lp.Array[lp.f32]):
-    for v in x:
-        x[0] = v
+def loop_over_array(x: lp.Array[lp.f32, 2]):
+    for row in x:
+        x[0, 0] = row[0]
 
 
 @case("LP2033", "operator + takes numbers and vectors, found lp.Array[lp.f32]", "x + 1")

@@ -25,6 +25,15 @@ def test_frames_of_the_compiler_are_left_out(device: lp.Device) -> None:
         assert [frame.name for frame in frames] == ["test_frames_of_the_compiler_are_left_out", "__call__"]
 
 
+@pytest.mark.device
+def test_a_traceback_names_the_code_and_the_text_does_not(device: lp.Device) -> None:
+    with pytest.raises(lp.CompileError) as caught:
+        wrong[1](lp.zeros(1, device=device))
+    last = traceback.format_exception(caught.value)[-1]
+    assert last == f"lapilli explain {caught.value.code} says more\n"
+    assert caught.value.code not in str(caught.value)
+
+
 @lp.kernel
 def right(x: lp.Array[lp.f32]):
     x[0] = 1.0

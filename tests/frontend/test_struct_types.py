@@ -139,3 +139,45 @@ def test_wrong_structs() -> None:
     with pytest.raises(lp.CompileError, match="has no members"):
         lp.struct(type("S", (), {}))
     assert define(lp.u8, align=8).dtype.itemsize == 8
+
+
+@lp.struct
+class Base:
+    a: lp.u8
+    b: lp.f32 = 1.5
+
+
+@lp.struct
+class Derived(Base):
+    c: lp.f32x2
+    d: lp.u8 = 3
+
+
+def test_members_of_a_base_come_first_and_where_they_were() -> None:
+    dtype = struct_type(Derived).dtype
+    assert dtype.names == ("a", "b", "c", "d")
+    assert [dtype.fields[name][1] for name in dtype.names] == [0, 4, 8, 16]
+    assert dtype.itemsize == 20
+    assert repr(Derived(7, d=9)) == "Derived(a=7, b=1.5, c=[0.0, 0.0], d=9)"
+    assert isinstance(Derived(), Base)
+    with pytest.raises(lp.CompileError, match="member 'a' of struct 'Twice' is a member of 'Base' already"):
+        lp.struct(type("Twice", (Base,), {"__annotations__": {"a": lp.i32}}))
+    other = lp.struct(type("Other", (), {"__annotations__": {"z": lp.i32}}))
+    with pytest.raises(lp.CompileError, match="'Both' inherits from the structs 'Base' and 'Other'"):
+        lp.struct(type("Both", (Base, other), {}))
+
+
+def test_a_class_keeps_its_own_equality_and_repr() -> None:
+    @lp.struct
+    class Near:
+        x: lp.f32
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Near) and abs(self.x - other.x) < 0.5
+
+        def __repr__(self) -> str:
+            return "near"
+
+    assert Near(1.0) == Near(1.25)
+    assert Near(1.0) != Near(2.0)
+    assert repr(Near(1.0)) == "near"

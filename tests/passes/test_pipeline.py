@@ -149,7 +149,7 @@ def test_pipelines_are_parsed_with_options() -> None:
             "unknown pass 'split-module', expected one of canonicalize, carry-results, coarsen",
         ),
         ("split-modules{mood=off}", "pass 'split-modules' has no option 'mood', expected one of mode"),
-        ("cse{mode=off}", "pass 'cse' has no option 'mode', expected one of none"),
+        ("cse{mode=off}", "pass 'cse' has no option 'mode', it takes none"),
         ("split-modules{mode}", "option 'mode' of pass 'split-modules' takes a name, found nothing"),
         ("split-modules{mode=a,b}", "option 'mode' of pass 'split-modules' takes a name, found 'a,b'"),
         ("propagate-aspects{warn=1}", "'warn' of pass 'propagate-aspects' takes true or false, found '1'"),

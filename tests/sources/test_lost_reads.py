@@ -1,4 +1,4 @@
-"""What loops of other compilers' modules have read is there behind them, for each work-item that has left them."""
+"""What loops of other compilers' modules have computed is there behind them, for each work-item that has left them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.spirv.binary import parse
-from lapilli.spirv.carry_reads import reads_carried
+from lapilli.spirv.carry_values import values_carried
 
 pytestmark = [pytest.mark.device, pytest.mark.native_only("foreign kernels are not interpreted")]
 
@@ -27,6 +27,18 @@ BODIES = {
     "nested": "for (int r = 0; r < 2; r++) { for (;;) { v = a[n]; n++; if (v > 5) break; } n = i; }",
     "called": "v = look(n);",
     "atomic": "for (;;) { v = atomicAdd(a[n], 0); n++; if (v > 5) break; }",
+    "returned": "v = found_from(n);",
+    "returned out of two": "v = found_twice(n);",
+    "returned struct": "v = pair_from(n).p;",
+    "out parameter": "find(n, v);",
+    "parameter passed on": "pass_on(n, v);",
+    "parameter in a loop": "do { step_on(n, v); } while (v <= 5);",
+    "element as a parameter": "int t[3]; do { step_on(n, t[2]); } while (t[2] <= 5); v = t[2];",
+    "of the module": "do { kept = a[n]; n++; } while (kept <= 5); v = kept;",
+    "of the module, called": "keep(n); v = kept;",
+    "pointer": "int t[8], k; for (k = 0; k < 8; k++) t[k] = a[k]; "
+    "for (;;) { k = int(n); n++; if (t[k] > 5) break; } v = t[k];",
+    "of the next round": "int k = a[n], w; for (;;) { w = k ^ 1; n++; k = a[n & 7]; if (w > 5) break; } v = w ^ 1;",
     "computed": "int w; for (;;) { int u = a[n] * 3; w = u + 1; n++; if (u > 15) break; } v = (w - 1) / 3;",
 }
 GLSL = """#version 450
@@ -34,6 +46,17 @@ layout(local_size_x = 8) in;
 layout(binding = 0) buffer A {{ int a[]; }};
 layout(binding = 1) buffer O {{ int o[]; }};
 struct Pair {{ int p; int q; }};
+int kept;
+int found_from(uint n) {{ for (;;) {{ int w = a[n]; n++; if (w > 5) return w; }} }}
+int found_twice(uint n) {{
+    for (int r = 0; r < 3; r++) {{ for (;;) {{ int w = a[n]; n++; if (w > 5) return w; }} }}
+    return 0;
+}}
+Pair pair_from(uint n) {{ for (;;) {{ Pair s; s.p = a[n]; s.q = 1; n++; if (s.p > 5) return s; }} }}
+void find(uint n, out int w) {{ for (;;) {{ w = a[n]; n++; if (w > 5) return; }} }}
+void pass_on(uint n, inout int w) {{ find(n, w); }}
+void step_on(inout uint n, inout int w) {{ w = a[n]; n++; }}
+void keep(uint n) {{ for (;;) {{ kept = a[n]; n++; if (kept > 5) return; }} }}
 int look(uint n) {{ int w; for (;;) {{ w = a[n]; n++; if (w > 5) break; }} return w; }}
 void main() {{ uint i = gl_GlobalInvocationID.x, n; int v;
 {cases}
@@ -118,6 +141,23 @@ OpBranchConditional %goes_on %inside %join
 OpBranch %inner
 %join = OpLabel
 """
+DEAD_BREAK = """OpSelectionMerge %join None
+OpBranchConditional %false %dead %join
+%dead = OpLabel
+OpBranch %end
+%join = OpLabel
+%from = OpAccessChain %element %a %zero %n
+%w = OpLoad %uint %from
+"""
+TWO_BREAKS = """%from = OpAccessChain %element %a %zero %n
+%w = OpLoad %uint %from
+%nine = OpUGreaterThan %bool %w %eight
+OpSelectionMerge %join None
+OpBranchConditional %nine %other_end %join
+%other_end = OpLabel
+OpBranch %end
+%join = OpLabel
+"""
 
 
 def around(body: str) -> str:
@@ -131,7 +171,8 @@ OpBranchConditional %again %loop %end
 """
     text = PHIS.replace(ROUND, before + body + behind).replace("%next %loop", "%next %more")
     text = text.replace("%v %end %v %other", "%w %end %w %other")
-    return text.replace("%main = OpFunction", "%true = OpConstantTrue %bool\n%main = OpFunction")
+    constants = "%true = OpConstantTrue %bool\n%false = OpConstantFalse %bool\n%eight = OpConstant %uint 8\n"
+    return text.replace("%main = OpFunction", f"{constants}%main = OpFunction")
 
 
 def run(device: lp.Device, language: lp.SourceLanguage, text: str, size: int) -> list[int]:
@@ -165,8 +206,36 @@ def test_what_phis_in_loops_choose(device: lp.Device, body: str, value: str) -> 
     assert run(device, lp.SourceLanguage.SPIRV_ASM, around(body).format(value=value), 8) == FIRST_ABOVE_5
 
 
+@pytest.mark.parametrize(
+    ("body", "origin", "value"),
+    [(DEAD_BREAK, "%dead", "%zero"), (TWO_BREAKS, "%other_end", "%w")],
+    ids=["dead break", "two breaks"],
+)
+def test_what_phis_behind_loops_choose(device: lp.Device, body: str, origin: str, value: str) -> None:
+    """Drivers fold the choice: one way out does not count, or all ways give the same."""
+    text = around(body).replace(
+        "%end = OpLabel\n", f"%end = OpLabel\n%out = OpPhi %uint %w %more {value} {origin}\n"
+    )
+    text = text.replace("%chosen = OpPhi %uint %w %end %w %other\n", "")
+    assert run(device, lp.SourceLanguage.SPIRV_ASM, text.format(value="%out"), 8) == FIRST_ABOVE_5
+
+
 def test_what_is_carried_stays_as_it_is() -> None:
     counted = PHIS.replace("OpStore %to {value}", "OpStore %to %n")
     module = parse(lp.spirv.assemble(counted.replace("%chosen = OpPhi %uint %v %end %v %other\n", "")))
-    assert reads_carried(module) is module
-    assert reads_carried(parse(lp.spirv.assemble(PHIS.format(value="%v")))) is not module
+    assert values_carried(module) is module
+    assert values_carried(parse(lp.spirv.assemble(PHIS.format(value="%v")))) is not module
+
+
+def test_a_function_of_more_loops_than_are_looked_at_is_refused() -> None:
+    loops = "".join(
+        f"%h{k} = OpLabel\nOpLoopMerge %m{k} %c{k} None\nOpBranch %c{k}\n"
+        f"%c{k} = OpLabel\nOpBranchConditional %false %h{k} %m{k}\n%m{k} = OpLabel\nOpBranch %h{k + 1}\n"
+        for k in range(1001)
+    )
+    head = PHIS[: PHIS.index("OpBranch %loop")].replace(
+        "%main = OpFunction", "%false = OpConstantFalse %bool\n%main = OpFunction"
+    )
+    text = f"{head}OpBranch %h0\n{loops}%h1001 = OpLabel\nOpReturn\nOpFunctionEnd\n"
+    with pytest.raises(lp.Error, match=r"1,001 loops.*expected at most 1,000"):
+        values_carried(parse(lp.spirv.assemble(text)))

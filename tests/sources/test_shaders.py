@@ -262,3 +262,34 @@ def test_glsl_text_gives_the_kernel_of_the_binary(device, built, name):
     assert kb.ext_oneapi_has_kernel("main") == binary.ext_oneapi_has_kernel("main")
     for first, second in zip(kb, binary, strict=True):
         assert first.binary.kernels[0].parameters == second.binary.kernels[0].parameters
+
+
+SCALAR_LAYOUT = """#version 450
+#extension GL_EXT_scalar_block_layout : require
+layout(local_size_x = 1) in;
+struct Point { vec3 place; float weight; vec2 rest; };
+layout(binding = 0, scalar) buffer Points { Point points[]; };
+layout(binding = 1, scalar) buffer Sums { vec3 sums[]; };
+layout(push_constant, scalar) uniform Push { float factor; vec3 offset; vec2 last; };
+void main() {
+    Point p = points[gl_GlobalInvocationID.x];
+    sums[gl_GlobalInvocationID.x] = factor * p.place + offset + vec3(p.weight, p.rest + last);
+}
+"""
+
+
+def test_blocks_without_gaps(device, built, queue):
+    """GL_EXT_scalar_block_layout is a feature of the device, which the kernel then requires."""
+    if "scalarBlockLayout" not in device.physical.features:
+        pytest.skip("the device lacks scalarBlockLayout")
+    if not device.ext_oneapi_can_compile(lp.SourceLanguage.GLSL):
+        pytest.skip("glslang is not installed")
+    bundle = built(lp.SourceLanguage.GLSL, SCALAR_LAYOUT)
+    (image,) = bundle
+    assert image.requirements.features == ("scalarBlockLayout",)
+    x = np.arange(24, dtype=np.float32).reshape(4, 6)
+    sums = lp.zeros((4, 3), device=device)
+    arguments = (lp.asarray(x, device=device), sums, 2.0, np.float32([1, 2, 3]), np.float32([4, 5]))
+    queue.parallel_for(4, bundle.ext_oneapi_get_kernel("main"), *arguments).wait()
+    expected = 2 * x[:, :3] + [1, 2, 3] + x[:, 3:] + [0, 4, 5]
+    np.testing.assert_array_equal(sums.numpy(), expected)

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lapilli.ir.errors import InvalidError
+from lapilli.passes.registry import pass_names
 from lapilli.tools.opt import command
 from lapilli.tools.output import write_output
 
@@ -150,8 +151,8 @@ def test_several_images_are_no_single_binary() -> None:
         ),
         ("func.func @k() {\n  arith.addd\n}", "<stdin>:2:3: error: Operation arith.addd is not registered\n"),
         (
-            "func.func @k(%n: index) {\n  scf.parallel (%i) = (%n) to (%n) step (%n) {}\n}",
-            "<stdin>:2:16: error: Operation scf.parallel does not have a custom format here; write it in generic",
+            "func.func @k(%n: index) {\n  memref.dma_wait %n\n}",
+            "<stdin>:2:19: error: Operation memref.dma_wait does not have a custom format here; write it in generic",
         ),
         (
             "func.func @k() { func.return }\nfunc.func @k() { func.return }",
@@ -242,3 +243,22 @@ def test_constants_of_binaries_are_set_and_frozen(tmp_path: Path) -> None:
         assert (done.exit_code, message in done.stderr) == (1, True), done.stderr
     assert run("-t", "mlir").exit_code == 0
     assert "default_value = 5 : i32}> {spec_id = 3 : i32}" in out.read_text()
+    source.with_suffix(".spvasm").write_text(text)
+    done = CliRunner().invoke(command, [str(source.with_suffix(".spvasm")), "-t", "mlir"])
+    assert done.stdout == out.read_text()
+    assert "<stdin>:1:14: Invalid capability" in opt(stdin="OpCapability None\n").stderr
+
+
+def test_passes_are_listed_with_what_they_do() -> None:
+    result = opt("-p", "help")
+    lines = dict(line.split(maxsplit=1) for line in result.stdout.splitlines() if "{" not in line)
+    assert result.exit_code == 0 and lines["cse"] == "Computes equal values once."
+    assert set(lines) < set(pass_names()) and all(text.endswith(".") for text in lines.values())
+    assert "split-modules{mode}" in result.stdout
+
+
+@pytest.mark.parametrize("text", ["module {", "func.func @f() { func.return"])
+def test_text_that_ends_early_says_what_is_missing(text: str) -> None:
+    result = opt(stdin=text)
+    assert result.exit_code == 1
+    assert "error: expected an operation, a block or }" in result.stderr

@@ -9,6 +9,8 @@ import pytest
 
 import lapilli as lp
 from lapilli.vk_runtime import attribute_hints
+from lapilli.vk_runtime.backend import NotThere
+from lapilli.vk_runtime.queue import OF_OTHER_QUEUES
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,18 @@ def test_the_message_names_what_there_is(device: lp.Device, of: str, name: str, 
     with pytest.raises(AttributeError, match=rf"has no attribute '{name}'; .*{hint}"):
         getattr(found, name)
     assert not hasattr(found, "nothing_of_the_kind")
+
+
+def test_queues_say_so_by_name(device: lp.Device) -> None:
+    """A ``__getattr__`` would slow down every launch; names that are not there are not listed either."""
+    queue = lp.Queue(device)
+    assert frozenset(attribute_hints.HINTS["Queue"]) == OF_OTHER_QUEUES
+    assert not hasattr(lp.Queue, "__getattr__")
+    assert not hasattr(queue, "memcpy") and not hasattr(lp.Queue, "memcpy")
+    assert "wait" in dir(queue) and not OF_OTHER_QUEUES & {*dir(queue)}
+    # Whoever gives it such a method takes the name off the list.
+    assert all(isinstance(vars(lp.Queue)[name], NotThere) for name in OF_OTHER_QUEUES)
+    assert not OF_OTHER_QUEUES & {name for base in lp.Queue.__mro__[1:] for name in vars(base)}
 
 
 def test_a_closed_queue_looks_closed(device: lp.Device) -> None:

@@ -54,7 +54,7 @@ def second_stages(args):
 def note_barriers(monkeypatch, device, note):
     """Calls `note` with the arguments of every barrier between commands of a device, also of launches known already."""
     logical = device.logical
-    record, name = logical.barriers.record, "_record_barrier"
+    record = logical.barriers.record
 
     def noting(*args):
         note(args)
@@ -62,9 +62,16 @@ def note_barriers(monkeypatch, device, note):
 
     monkeypatch.setattr(logical, "barriers", replace(logical.barriers, record=noting))
     # Queues and launches keep the function in an attribute, which a property hides.
-    hiding = property(lambda _: noting, lambda owner, _: owner.__dict__.update({name: record}))
-    for owner in (CommandStream, LaunchRecord, Submitter):
-        monkeypatch.setattr(owner, name, hiding, raising=False)
+    for owner, name in (
+        (CommandStream, "_record_barrier"),
+        (LaunchRecord, "record_barrier"),
+        (Submitter, "_record_barrier"),
+    ):
+
+        def keep(instance, _, name=name):
+            instance.__dict__[name] = record
+
+        monkeypatch.setattr(owner, name, property(lambda _: noting, keep), raising=False)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.spirv import foreign
+from lapilli.spirv import foreign, losing_drivers
 from lapilli.vk_runtime.quirks import QUIRKS, driver_version, has_quirk
 
 pytestmark = [pytest.mark.device, pytest.mark.native_only("driver faults are of devices")]
@@ -108,16 +108,36 @@ READS_UNTIL = """
 
 
 def test_lost_reads(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foreign, "reads_carried", lambda module: module)
+    monkeypatch.setattr(losing_drivers, "values_carried", lambda module: module)
     found, x = lp.zeros(4, device=device), lp.asarray(np.float32([1, 9, 1, 8]), device=device)
     text = _shader(4, READS_UNTIL, "layout(binding = 1) buffer In { float x[]; };")
     kernel = _kernel(device, lp.SourceLanguage.GLSL, text)
     _run(device, kernel, 4, found, x)
-    version = driver_version(device.physical.driver_info)
-    if has_quirk(BY_NAME["lost-reads-of-llvmpipe"], device.physical.driver_id, version) is None:
-        pytest.skip("nobody has tried this version")
+    _skip_where_unknown(device, "lost-reads-of-llvmpipe")
     is_lost = _has(device, "lost-reads") or _has(device, "lost-reads-of-llvmpipe")
     assert (found.numpy().tolist() != [9, 9, 8, 8]) == is_lost
+
+
+def _skip_where_unknown(device: lp.Device, name: str) -> None:
+    version = driver_version(device.physical.driver_info)
+    if has_quirk(BY_NAME[name], device.physical.driver_id, version) is None:
+        pytest.skip("nobody has tried this version")
+
+
+COMPUTED_UNTIL = """
+    int i = int(gl_GlobalInvocationID.x), k = i, v;
+    for (int j = 1; ; ) { v = k ^ j; k ^= j << 2; j++; if (j > i) break; }
+    found[i] = float(v);
+"""
+
+
+def test_recomputed_values(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(losing_drivers, "values_carried", lambda module: module)
+    found = lp.zeros(4, device=device)
+    kernel = _kernel(device, lp.SourceLanguage.GLSL, _shader(4, COMPUTED_UNTIL))
+    _run(device, kernel, 4, found)
+    _skip_where_unknown(device, "recomputed-values")
+    assert (found.numpy().tolist() != [1, 0, 4, 12]) == _has(device, "recomputed-values")
 
 
 def test_zero_operands(device: lp.Device) -> None:
@@ -225,7 +245,8 @@ OpFunctionEnd
 """
 
 
-def test_unsigned_extrema(device: lp.Device) -> None:
+def test_unsigned_extrema(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign, "signs_matched", lambda module: module)
     kernel = _kernel(device, lp.SourceLanguage.SPIRV_ASM, EXTREMUM)
     out = lp.full(1, 7, lp.i32, device=device)
     _run(device, kernel, 1, out)
@@ -275,3 +296,13 @@ def test_double_to_half(device: lp.Device) -> None:
     found = lp.zeros(1, device=device)
     _run(device, _kernel(device, lp.SourceLanguage.GLSL, text), 1, found, 1024.5000000000002)
     assert (found.numpy()[0] != 1025) == _has(device, "double-to-half")
+
+
+def test_carried_positions_in_glsl(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(losing_drivers, "positions_owned", lambda module: module)
+    body = "int k = 39; while (k > 0) { p[k] = p[k] + p[k - 1]; k = k - 1; }"
+    body = f"float p[40]; for (int k = 0; k < 40; k++) p[k] = 1.0; {body}"
+    shader = f"{body} found[gl_LocalInvocationIndex] = p[gl_LocalInvocationIndex];"
+    found = lp.zeros(4, device=device)
+    _run(device, _kernel(device, lp.SourceLanguage.GLSL, _shader(4, shader)), 4, found)
+    assert (found.numpy().tolist() != [1, 2, 2, 2]) == _has(device, "carried-positions")

@@ -123,6 +123,21 @@ def make_sampled_image(
     return image
 
 
+def _checked_pixels(
+    what: str, given: object, shape: int | tuple[int, ...]
+) -> tuple[ImageFormat, tuple[int, ...]]:
+    """Returns format and extents of a native image, whose VkImage does not tell them."""
+    image_format = checked_format(what, given)
+    if image_format is None:
+        raise ConstraintError(f"{what}(format=…) takes an lp.ImageFormat, found None")
+    extents = normalise_shape(shape)
+    if 0 in extents:
+        raise InvalidError(
+            f"{what}(shape=…): an image has at least one pixel in each dimension, found {extents}"
+        )
+    return image_format, extents
+
+
 def _adopted(
     what: str,
     vk_image: object,
@@ -139,14 +154,7 @@ def _adopted(
     raw: Any = handle("VkImage", native_int(what, vk_image, "VkImage"))
     chosen = chosen_device(what, ctx, device)
     require_images(chosen)
-    image_format = checked_format(what, given)
-    if image_format is None:
-        raise ConstraintError(f"{what}(format=…) takes an lp.ImageFormat, found None")
-    extents = normalise_shape(shape)
-    if 0 in extents:
-        raise InvalidError(
-            f"{what}(shape=…): an image has at least one pixel in each dimension, found {extents}"
-        )
+    image_format, extents = _checked_pixels(what, given, shape)
     if available_event is not None and not isinstance(available_event, Event):
         raise ConstraintError(
             f"{what}(available_event=…) takes an lp.Event, found {type_name(available_event)}"

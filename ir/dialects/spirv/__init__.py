@@ -49,8 +49,7 @@ _NAMES_BY_MODULE = {
     ),
     "constants": "ConstantOp UndefOp",
     "control_flow": (
-        "BranchConditionalOp BranchOp BreakOp ContinueOp FunctionCallOp LoopOp MergeOp ReturnOp ReturnValueOp "
-        "SelectionOp SwitchOp UnreachableOp"
+        "BranchConditionalOp BranchOp FunctionCallOp ReturnOp ReturnValueOp SwitchOp UnreachableOp"
     ),
     "cooperative_matrix": (
         "KHRCooperativeMatrixLengthOp KHRCooperativeMatrixLoadOp KHRCooperativeMatrixMulAddOp "
@@ -107,6 +106,7 @@ _NAMES_BY_MODULE = {
     ),
     "spec_constants": "ReferenceOfOp SpecConstantCompositeOp SpecConstantOp SpecConstantOperationOp YieldOp",
     "spec_expression": "SpecConstantExpressionOp",
+    "structured_control_flow": "BreakOp ContinueOp LoopOp MergeOp SelectionOp",
     "structure": "AddressOfOp EntryPointOp ExecutionModeOp FuncOp GlobalVariableOp ModuleOp",
     "types": (
         "ArrayType CooperativeMatrixType MatrixType PointerType RuntimeArrayType SpecArrayType StructMember "

@@ -93,14 +93,9 @@ from .constants import ConstantOp as ConstantOp
 from .constants import UndefOp as UndefOp
 from .control_flow import BranchConditionalOp as BranchConditionalOp
 from .control_flow import BranchOp as BranchOp
-from .control_flow import BreakOp as BreakOp
-from .control_flow import ContinueOp as ContinueOp
 from .control_flow import FunctionCallOp as FunctionCallOp
-from .control_flow import LoopOp as LoopOp
-from .control_flow import MergeOp as MergeOp
 from .control_flow import ReturnOp as ReturnOp
 from .control_flow import ReturnValueOp as ReturnValueOp
-from .control_flow import SelectionOp as SelectionOp
 from .control_flow import SwitchOp as SwitchOp
 from .control_flow import UnreachableOp as UnreachableOp
 from .cooperative_matrix import KHRCooperativeMatrixLengthOp as KHRCooperativeMatrixLengthOp
@@ -302,6 +297,11 @@ from .structure import ExecutionModeOp as ExecutionModeOp
 from .structure import FuncOp as FuncOp
 from .structure import GlobalVariableOp as GlobalVariableOp
 from .structure import ModuleOp as ModuleOp
+from .structured_control_flow import BreakOp as BreakOp
+from .structured_control_flow import ContinueOp as ContinueOp
+from .structured_control_flow import LoopOp as LoopOp
+from .structured_control_flow import MergeOp as MergeOp
+from .structured_control_flow import SelectionOp as SelectionOp
 from .types import ArrayType as ArrayType
 from .types import CooperativeMatrixType as CooperativeMatrixType
 from .types import MatrixType as MatrixType

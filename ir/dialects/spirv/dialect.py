@@ -29,6 +29,7 @@ from . import (
     spec_constants,
     spec_expression,
     structure,
+    structured_control_flow,
     types,
 )
 
@@ -38,6 +39,7 @@ _GROUPS = (
     spec_constants,
     memory,
     control_flow,
+    structured_control_flow,
     arithmetic,
     logical,
     bit,

@@ -261,13 +261,17 @@ class InBoundsAccessChainOp(ChainOp):
 
 @irdl_op_definition
 class PtrAccessChainOp(SpirvOp):
-    """As AccessChain, after moving the pointer by `element` elements of the array that it points into."""
+    """As AccessChain, after moving the pointer by `element` elements of the array that it points into.
+
+    `stride` is how many bytes these lie apart; without it they are as close as their alignment allows.
+    """
 
     name = "spirv.PtrAccessChain"
 
     base_ptr = operand_def()
     element = operand_def()
     indices = var_operand_def()
+    stride = opt_prop_def(IntegerAttr)
     result = result_def()
 
     traits = traits_def(Pure())

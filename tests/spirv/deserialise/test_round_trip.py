@@ -135,3 +135,65 @@ OpFunctionEnd
 def test_pointers_to_old_blocks_that_are_passed_on(tools: SpirvTools) -> None:
     with pytest.raises(DeserialisationError, match=r"OpFunctionCall.*BufferBlock is passed on"):
         deserialise(tools.assemble(_PASSED_ON, "spv1.0"))
+
+
+_OF_OLDER_VERSIONS = """
+OpCapability Shader
+OpCapability VariablePointersStorageBuffer
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %data
+OpExecutionMode %main LocalSize 1 1 1
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %data DescriptorSet 0
+OpDecorate %data Binding 0
+OpDecorate %element ArrayStride 16
+OpDecorate %chosen SpecId 0
+%void = OpTypeVoid
+%bool = OpTypeBool
+%u32 = OpTypeInt 32 0
+%one = OpConstant %u32 1
+%zero = OpConstant %u32 0
+%any = OpUndef %u32
+%chosen = OpSpecConstant %u32 5
+%block = OpTypeStruct %u32
+%pair = OpTypeStruct %u32 %u32
+%half = OpConstantComposite %pair %one %any
+%other_half = OpSpecConstantComposite %pair %any %chosen
+%same = OpTypeStruct %u32 %u32
+%pointer = OpTypePointer StorageBuffer %block
+%element = OpTypePointer StorageBuffer %u32
+%plain = OpTypeFunction %void
+%data = OpVariable %pointer StorageBuffer
+%main = OpFunction %void None %plain
+%entry = OpLabel
+%place = OpAccessChain %element %data %zero
+%number = OpLoad %u32 %place
+%known = OpCompositeExtract %u32 %half 0
+%given = OpCompositeExtract %u32 %other_half 1
+%values = OpCompositeConstruct %pair %given %known
+%next = OpPtrAccessChain %element %place %one
+OpStore %next %number
+%copied = OpCopyLogical %same %values
+%second = OpCompositeExtract %u32 %copied 1
+%test = OpIEqual %bool %number %second
+OpSelectionMerge %behind None
+OpBranchConditional %test %only %only
+%only = OpLabel
+OpStore %place %second
+OpSelectionMerge %inner None
+OpBranchConditional %test %inner %inner
+%inner = OpLabel
+OpBranch %behind
+%behind = OpLabel
+OpReturn
+OpFunctionEnd
+"""
+
+
+def test_what_the_dialect_writes_in_another_way(tools: SpirvTools) -> None:
+    """Branches of one target, of which SPIR-V 1.6 has none, types that differ in their ids only, strides of pointers,
+    and constants with constituents that are not defined."""
+    again = round_trip(tools.assemble(_OF_OLDER_VERSIONS, "spv1.5"), environment("vulkan1.3"))
+    assert tools.validate(again, target_env="vulkan1.3") is None
+    assert "ArrayStride 16" in tools.disassemble(again)

@@ -1,4 +1,4 @@
-"""Operations of upstream's vector dialect that xDSL lacks, or has in newer forms, as text of MLIR holds them.
+"""Operations of `vector` on what a vector is made of, which xDSL lacks, has in newer forms or for fewer types.
 
     %e = vector.extract_strided_slice %v {offsets = [1], sizes = [2], strides = [1]} : vector<4xf32> to vector<2xf32>
     %s = vector.shuffle %v, %w [3, 2, 5, 1] : vector<4xf32>, vector<4xf32>
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, VectorType, i64
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IndexType, VectorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -26,11 +26,12 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .dialects.spirv.types import is_vector
+from ..dialects.spirv.types import is_vector
+from .reading import integers_of, read_only, types_of, vector_type, with_attributes
 
 
 @irdl_op_definition
@@ -50,11 +51,9 @@ class ExtractElementOp(IRDLOperation):
         position = _position(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        type_ = _vector_type(parser)
+        type_ = vector_type(parser)
         operands = [parser.resolve_operand(vector, type_), *position]
-        op = cls.create(operands=operands, result_types=[type_.element_type])
-        op.attributes.update(attributes)
-        return op
+        return with_attributes(cls, operands, [type_.element_type], attributes)
 
     def verify_(self) -> None:
         _check_element(self, self.vector.type, self.result.type)
@@ -82,11 +81,9 @@ class InsertElementOp(IRDLOperation):
         position = _position(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        type_ = _vector_type(parser)
+        type_ = vector_type(parser)
         values = parser.resolve_operands([source, dest], [type_.element_type, type_], parser.pos)
-        op = cls.create(operands=[*values, *position], result_types=[type_])
-        op.attributes.update(attributes)
-        return op
+        return with_attributes(cls, [*values, *position], [type_], attributes)
 
     def verify_(self) -> None:
         _check_element(self, self.dest.type, self.source.type)
@@ -104,13 +101,9 @@ class SplatOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
-        value = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type_ = _vector_type(parser)
-        op = cls.create(operands=[parser.resolve_operand(value, type_.element_type)], result_types=[type_])
-        op.attributes.update(attributes)
-        return op
+        value, type_, attributes = _value_of(parser)
+        operand = parser.resolve_operand(value, type_.element_type)
+        return with_attributes(cls, [operand], [type_], attributes)
 
     def verify_(self) -> None:
         _check_element(self, self.aggregate.type, self.input.type)
@@ -209,11 +202,9 @@ class FromElementsOp(IRDLOperation):
         )
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        type_ = _vector_type(parser)
+        type_ = vector_type(parser)
         operands = parser.resolve_operands(values or [], [type_.element_type] * len(values or []), parser.pos)
-        op = cls.create(operands=operands, result_types=[type_])
-        op.attributes.update(attributes)
-        return op
+        return with_attributes(cls, operands, [type_], attributes)
 
     def verify_(self) -> None:
         for value in self.elements:
@@ -232,18 +223,12 @@ class ToElementsOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
-        value = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type_ = _vector_type(parser)
+        value, type_, attributes = _value_of(parser)
         count = type_.element_count()
         if count > _MOST_ELEMENTS:
             parser.raise_error(f"vectors have at most {_MOST_ELEMENTS} components here, found {type_}")
-        op = cls.create(
-            operands=[parser.resolve_operand(value, type_)], result_types=[type_.element_type] * count
-        )
-        op.attributes.update(attributes)
-        return op
+        operand = parser.resolve_operand(value, type_)
+        return with_attributes(cls, [operand], [type_.element_type] * count, attributes)
 
 
 _MOST_ELEMENTS = 1024
@@ -269,42 +254,22 @@ class VectorShuffleOp(IRDLOperation):
         mask = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        first = _vector_type(parser)
+        first = vector_type(parser)
         parser.parse_punctuation(",")
-        types = [first, _vector_type(parser)]
+        types = [first, vector_type(parser)]
         shape = [len(mask), *first.get_shape()[1:]]
-        op = cls.create(
-            operands=parser.resolve_operands(values, types, parser.pos),
-            result_types=[VectorType(first.element_type, shape)],
-            properties={"mask": DenseArrayBase.from_list(i64, mask)},
-        )
-        op.attributes.update(attributes)
-        return op
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """Which component each component of the result is, counted through both vectors."""
-        return integers_of(self.mask)
+        operands = parser.resolve_operands(values, types, parser.pos)
+        result = VectorType(first.element_type, shape)
+        return with_attributes(cls, operands, [result], attributes, mask=DenseArrayBase.from_list(i64, mask))
 
     def verify_(self) -> None:
+        positions = integers_of(self.mask)
         types: Any = (self.v1.type, self.v2.type, self.result.type)
         lengths = [(type_.get_shape() or (1,))[0] for type_ in types]
-        if len({type_.element_type for type_ in types}) != 1 or lengths[2] != len(self.positions):
+        if len({type_.element_type for type_ in types}) != 1 or lengths[2] != len(positions):
             raise VerifyException(f"'{self.name}' of {types[0]} and {types[1]} does not give {types[2]}")
-        if not all(-1 <= position < lengths[0] + lengths[1] for position in self.positions):
-            raise VerifyException(
-                f"'{self.name}' has a position that neither vector has, found {self.positions}"
-            )
-
-
-def integers_of(value: Attribute) -> tuple[int, ...]:
-    """Returns the numbers of `array<i64: 1, 2>` or of `[1, 2]`."""
-    if isinstance(value, DenseArrayBase):
-        return tuple(int(number) for number in value.get_values())
-    items: Any = value
-    if isinstance(value, ArrayAttr) and all(isinstance(item, IntegerAttr) for item in items):
-        return tuple(item.value.data for item in items)
-    raise VerifyException(f"expected numbers, found {value}")
+        if not all(-1 <= position < lengths[0] + lengths[1] for position in positions):
+            raise VerifyException(f"'{self.name}' has a position that neither vector has, found {positions}")
 
 
 def _position(parser: Parser) -> list[SSAValue]:
@@ -317,12 +282,12 @@ def _position(parser: Parser) -> list[SSAValue]:
         return [parser.resolve_operand(value, parser.parse_type())]
 
 
-def _vector_type(parser: Parser) -> VectorType[Attribute]:
-    start = parser.pos
-    type_ = parser.parse_type()
-    if type(type_) is not VectorType:
-        parser.raise_error(f"expected a vector, found {type_}", start)
-    return type_  # pyright: ignore[reportReturnType]
+def _value_of(parser: Parser) -> tuple[UnresolvedOperand, VectorType[Attribute], dict[str, Attribute]]:
+    """Reads ``%v {…} : vector<4xf32>``."""
+    value = parser.parse_unresolved_operand()
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    return value, vector_type(parser), attributes
 
 
 def _check_element(op: Operation, vector: Attribute, element: Attribute) -> None:
@@ -330,7 +295,75 @@ def _check_element(op: Operation, vector: Attribute, element: Attribute) -> None
         raise VerifyException(f"'{op.name}' of {vector} does not fit {element}")
 
 
+def _step(kind: type[Operation], parser: Parser) -> Operation:
+    attributes = parser.parse_optional_attr_dict()
+    return with_attributes(kind, [], types_of(parser), attributes)
+
+
+def _constant_mask(kind: type[Operation], parser: Parser) -> Operation:
+    sizes = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    attributes = parser.parse_optional_attr_dict()
+    numbers = DenseArrayBase.from_list(i64, sizes)
+    return with_attributes(kind, [], types_of(parser), attributes, mask_dim_sizes=numbers)
+
+
+def _create_mask(kind: type[Operation], parser: Parser) -> Operation:
+    sizes = parser.parse_optional_undelimited_comma_separated_list(
+        parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+    )
+    attributes = parser.parse_optional_attr_dict()
+    operands = parser.resolve_operands(sizes or [], [IndexType()] * len(sizes or []), parser.pos)
+    return with_attributes(kind, operands, types_of(parser), attributes)
+
+
+def _transpose(kind: type[Operation], parser: Parser) -> Operation:
+    value = parser.parse_unresolved_operand()
+    parser.parse_punctuation(",")
+    order = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    return _converted(kind, parser, value, "to", permutation=DenseArrayBase.from_list(i64, order))
+
+
+def _flat_transpose(kind: type[Operation], parser: Parser) -> Operation:
+    return _converted(kind, parser, parser.parse_unresolved_operand(), "->")
+
+
+def _broadcast(kind: type[Operation], parser: Parser) -> Operation:
+    return _converted(kind, parser, parser.parse_unresolved_operand(), "to")
+
+
+def _converted(
+    kind: type[Operation], parser: Parser, value: UnresolvedOperand, word: str, **properties: Attribute
+) -> Operation:
+    """Reads ``{…} : vector<2x4xf32> to vector<4x2xf32>`` behind the operand."""
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    source = parser.parse_type()
+    _between(parser, word)
+    return with_attributes(
+        kind, [parser.resolve_operand(value, source)], [parser.parse_type()], attributes, **properties
+    )
+
+
+def _between(parser: Parser, word: str) -> None:
+    if word == "->":
+        parser.parse_punctuation("->")
+    else:
+        parser.parse_keyword(word)
+
+
 VECTOR_OPERATIONS: tuple[type[Operation], ...] = (
     *(ExtractElementOp, InsertElementOp, SplatOp, ShapeCastOp, ExtractStridedSliceOp, InsertStridedSliceOp),
     *(InterleaveOp, DeinterleaveOp, FromElementsOp, ToElementsOp, VectorShuffleOp),
+    read_only("vector.step", _step, operands=(0, 0), is_pure=True),
+    read_only(
+        "vector.constant_mask", _constant_mask, operands=(0, 0), required="mask_dim_sizes", is_pure=True
+    ),
+    read_only("vector.create_mask", _create_mask, operands=(0, None), is_pure=True),
+    read_only("vector.transpose", _transpose, operands=(1, 1), required="permutation", is_pure=True),
+    read_only(
+        "vector.flat_transpose", _flat_transpose, operands=(1, 1), required="rows columns", is_pure=True
+    ),
+    read_only("vector.broadcast", _broadcast, operands=(1, 1), is_pure=True),
+    read_only("vector.bitcast", _broadcast, operands=(1, 1), is_pure=True),
 )
+"""The operations of this file."""

@@ -1,0 +1,147 @@
+"""Loops of `scf` over several dimensions, which xDSL lacks or reads in generic syntax only.
+
+%s = scf.parallel (%i, %j) = (%a, %b) to (%c, %d) step (%e, %f) init (%z) -> f32 { … }
+scf.forall (%i, %j) in (4, %n) { … }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, i32, i64
+from xdsl.ir import Attribute, Operation
+from xdsl.parser import Parser, UnresolvedOperand
+
+from .reading import end_with, read_only, with_attributes
+
+_INDEX = IndexType()
+
+
+def _counters(parser: Parser) -> list[Parser.Argument]:
+    names = parser.parse_comma_separated_list(
+        parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=False)
+    )
+    return [name.resolve(_INDEX) for name in names]
+
+
+def _values(parser: Parser) -> list[UnresolvedOperand]:
+    return parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+
+
+def _parallel(parser: Parser) -> Operation:
+    counters = _counters(parser)
+    parser.parse_punctuation("=")
+    bounds = [_values(parser)]
+    parser.parse_keyword("to")
+    bounds.append(_values(parser))
+    parser.parse_keyword("step")
+    bounds.append(_values(parser))
+    start = _values(parser) if parser.parse_optional_keyword("init") is not None else []
+    types: Sequence[Attribute] = ()
+    if parser.parse_optional_punctuation("->") is not None:
+        several = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        types = [parser.parse_type()] if several is None else several
+    position = parser.pos
+    body = parser.parse_region(counters)
+    end_with(body, scf.ReduceOp)
+    attributes = parser.parse_optional_attr_dict()
+    flat = [value for row in bounds for value in row]
+    operands = parser.resolve_operands([*flat, *start], [*[_INDEX] * len(flat), *types], position)
+    sizes = [*map(len, bounds), len(start)]
+    return scf.ParallelOp.create(
+        operands=operands,
+        result_types=types,
+        properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)},
+        regions=[body],
+        attributes=attributes,
+    )
+
+
+def _reduce(parser: Parser) -> Operation:
+    """``scf.reduce(%x : f32) { … }``."""
+    values: list[UnresolvedOperand] = []
+    types: list[Attribute] = []
+    if parser.parse_optional_punctuation("(") is not None:
+        values = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        parser.parse_punctuation(")")
+    regions = [parser.parse_region()] if values else []
+    while parser.parse_optional_punctuation(",") is not None:
+        regions.append(parser.parse_region())
+    operands = parser.resolve_operands(values, types, parser.pos)
+    attributes = parser.parse_optional_attr_dict()
+    return scf.ReduceOp.create(operands=operands, regions=regions, attributes=attributes)
+
+
+SCF_SYNTAX: dict[str, Callable[[Parser], Operation]] = {"scf.parallel": _parallel, "scf.reduce": _reduce}
+"""What reads each operation of xDSL's behind its name."""
+
+
+def _forall(kind: type[Operation], parser: Parser) -> Operation:
+    counters = _counters(parser)
+    if parser.parse_optional_keyword("in") is not None:
+        upper = _mixed(parser)
+        lower, step = _of_numbers([0] * len(upper[1])), _of_numbers([1] * len(upper[1]))
+    else:
+        parser.parse_punctuation("=")
+        lower = _mixed(parser)
+        parser.parse_keyword("to")
+        upper = _mixed(parser)
+        parser.parse_keyword("step")
+        step = _mixed(parser)
+    position = parser.pos
+    if parser.parse_optional_keyword("shared_outs") is not None:
+        parser.raise_error(
+            "scf.forall has no tensors (shared_outs) in a kernel; bufferize them with mlir-opt", position
+        )
+    body = parser.parse_region(counters)
+    end_with(body, FORALL_END)
+    attributes = parser.parse_optional_attr_dict()
+    values = [*lower[0], *upper[0], *step[0]]
+    sizes = [len(lower[0]), len(upper[0]), len(step[0]), 0]
+    return with_attributes(
+        kind,
+        parser.resolve_operands(values, [_INDEX] * len(values), position),
+        [],
+        attributes,
+        regions=[body],
+        staticLowerBound=DenseArrayBase.from_list(i64, lower[1]),
+        staticUpperBound=DenseArrayBase.from_list(i64, upper[1]),
+        staticStep=DenseArrayBase.from_list(i64, step[1]),
+        operandSegmentSizes=DenseArrayBase.from_list(i32, sizes),
+    )
+
+
+def _of_numbers(numbers: list[int]) -> tuple[list[UnresolvedOperand], list[int]]:
+    return [], numbers
+
+
+def _mixed(parser: Parser) -> tuple[list[UnresolvedOperand], list[int]]:
+    """Reads ``(%n, 4)``: the values, and the numbers with a mark for each value."""
+    values: list[UnresolvedOperand] = []
+    numbers: list[int] = []
+
+    def one() -> None:
+        value = parser.parse_optional_unresolved_operand()
+        if value is not None:
+            values.append(value)
+        numbers.append(parser.parse_integer() if value is None else DYNAMIC_INDEX)
+
+    parser.parse_comma_separated_list(parser.Delimiter.PAREN, one)
+    return values, numbers
+
+
+def _forall_end(kind: type[Operation], parser: Parser) -> Operation:
+    return with_attributes(kind, [], [], {}, regions=[parser.parse_region()])
+
+
+FORALL_END = read_only("scf.forall.in_parallel", _forall_end, operands=(0, 0), results=0, is_terminator=True)
+"""The terminator of `scf.forall`."""
+_STATIC = "staticLowerBound staticUpperBound staticStep operandSegmentSizes"
+SCF_OPERATIONS: tuple[type[Operation], ...] = (
+    read_only("scf.forall", _forall, operands=(0, None), results=-1, required=_STATIC, properties="mapping"),
+    FORALL_END,
+)
+"""Operations that xDSL lacks."""

@@ -1,0 +1,117 @@
+"""Memory of a work-item that drivers cannot turn into values: arrays of one element, whose index is 0, but computed.
+
+A driver that knew the index would load and store plain values instead.  Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from .binary import Instruction, decode_string
+from .module_editor import Body, ModuleEditor
+from .module_view import DEBUG_LINES, BlockView
+from .tables import BuiltIn, Op, StorageClass
+
+_AT_BEGIN = (Op.Phi, Op.Variable, *DEBUG_LINES)
+
+
+class CodeChanges:
+    """What takes the place of the instructions of a module, and what stands around them."""
+
+    def __init__(self) -> None:
+        self._before: defaultdict[int, Body] = defaultdict(list)
+        self._after: defaultdict[int, Body] = defaultdict(list)
+        self._instead: dict[int, Body] = {}
+
+    def at_begin(self, block: BlockView) -> Body:
+        """Returns what is added at the beginning of a block."""
+        return self.before(next(item for item in block.body if item.opcode not in _AT_BEGIN))
+
+    def at_end(self, block: BlockView) -> Body:
+        """Returns what is added at the end of a block."""
+        return self.before(block.merge or block.body[-1])
+
+    def before(self, item: Instruction) -> Body:
+        """Returns what is added in front of an instruction."""
+        return self._before[item.ordinal]
+
+    def behind(self, ordinal: int) -> Body:
+        """Returns what is added behind the instruction with an ordinal."""
+        return self._after[ordinal]
+
+    def now(self, item: Instruction) -> Instruction:
+        """Returns an instruction as it has become."""
+        return self._instead.get(item.ordinal, [item])[-1]
+
+    def put(self, item: Instruction, *others: Instruction) -> None:
+        """Lets others take the place of an instruction."""
+        self._instead[item.ordinal] = list(others)
+
+    def around(self, item: Instruction) -> Iterator[Instruction]:
+        """Yields what takes the place of an instruction, with what stands around it."""
+        yield from self._before.get(item.ordinal, ())
+        yield from self._instead.get(item.ordinal, (item,))
+        yield from self._after.get(item.ordinal, ())
+
+
+class OpaqueMemory:
+    """Such arrays in the functions of a module."""
+
+    def __init__(self, editor: ModuleEditor) -> None:
+        self._editor = editor
+        self._arrays: dict[int, int] = {}
+        self._interface = {
+            word
+            for entry in editor.view.of_opcode(Op.EntryPoint)
+            for word in entry.operands[decode_string(entry.operands, 2)[1] :]
+        }
+        self._inputs: dict[int, None] = {}
+        self._private: list[int] = []
+
+    def array(self, element: int) -> int:
+        """Returns the type of arrays of one element."""
+        if element not in self._arrays:
+            self._arrays[element] = self._editor.array(element, 1)
+        return self._arrays[element]
+
+    def index(self, body: Body) -> int:
+        """Appends the computation of 0."""
+        found = self._editor.built_in(BuiltIn.LocalInvocationIndex, 1, self._interface)
+        self._inputs[found.variable] = None
+        number = self._editor.emit(body, Op.Load, found.variable, type_=found.type)
+        return self._editor.emit(
+            body, Op.ShiftRightLogical, number, self._editor.number(31), type_=found.type
+        )
+
+    def variable(self, body: Body, element: int) -> int:
+        """Appends a variable of a function."""
+        pointer = self._editor.pointer(StorageClass.Function, self.array(element))
+        return self._editor.emit(body, Op.Variable, StorageClass.Function, type_=pointer)
+
+    def private_variable(self, element: int) -> int:
+        """Returns a new variable of the module."""
+        made = self._editor.variable(StorageClass.Private, self.array(element))
+        self._private.append(made)
+        return made
+
+    @property
+    def is_used(self) -> bool:
+        """Whether any code computes an index."""
+        return bool(self._inputs)
+
+    def around(self, code: CodeChanges, item: Instruction) -> Iterator[Instruction]:
+        """Yields what takes the place of an instruction; entry points name the variables that are used."""
+        if item.opcode == Op.EntryPoint:
+            end = decode_string(item.operands, 2)[1]
+            private = self._private if self._editor.module.version >= (1, 4) else ()
+            named = dict.fromkeys((*item.operands[end:], *self._inputs, *private))
+            item = item._replace(operands=(*item.operands[:end], *named))
+        yield from code.around(item)
+
+    def element(
+        self, body: Body, array: int, index: int, type_: int, storage: int = StorageClass.Function
+    ) -> int:
+        """Appends a pointer to the element of an array."""
+        pointer = self._editor.pointer(storage, type_)
+        return self._editor.emit(body, Op.AccessChain, array, index, type_=pointer)
