@@ -36,6 +36,7 @@ SYMBOLS = {
     "BitAnd": "&",
     "BitOr": "|",
     "BitXor": "^",
+    "MatMult": "@",
 }
 """How the source spells an ast operator."""
 
@@ -87,9 +88,11 @@ def binary(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: 
         if scalar.is_float and scalar.bits and operator in _FLOAT_OPS:  # the most frequent ones
             return _float_binary(fb, operator, left, right, node)
     if operator == "MatMult":
-        raise fb.error(
-            node, "kernels have no operator @", "LP2030", hint="write the sum of products as a loop"
-        )
+        from .matrix_products import matrix_product  # few kernels have any
+        from .methods import call_operator
+
+        result = call_operator(fb, operator, left, right, node)
+        return matrix_product(fb, left, right, node) if result is None else result
     if isinstance(left, Static) or isinstance(right, Static):
         left, right = operand_value(fb, left), operand_value(fb, right)
     if not (isinstance(left, Scalar) and isinstance(right, Scalar)):

@@ -66,7 +66,7 @@ from .ir_types import INDEX_TYPE
 from .module_builder import ModuleBuilder
 from .parameter_types import ConstType, LocalArrayType, StreamType
 from .parameter_values import bind_parameters, constant_values, has_shared_parameters
-from .signature import Signature
+from .signature import ParameterSpec, Signature
 from .source import FunctionSource
 from .struct_types import scalar_leaves
 from .types import MAX_DIMENSIONS, ArrayType, i64
@@ -324,32 +324,7 @@ def _guarded(fb: FunctionBuilder, name: str, dimension: int) -> SSAValue | None:
 
 
 def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attribute]:
-    parameters: list[KernelParameter] = []
-    for i, p in enumerate(kernel.signature.parameters):
-        if isinstance(p.type, ArrayType):
-            parameters.append(
-                KernelParameter(
-                    name=p.name,
-                    dtype=p.type.element.spelling,
-                    ndim=p.type.ndim,
-                    access=_access(fb, i, p.type),
-                    may_alias=p.type.access == "read_write" and not isinstance(p.type, ImageType),
-                    is_image=isinstance(p.type, ImageType),
-                )
-            )
-            continue
-        if isinstance(p.type, LocalArrayType):
-            parameters.append(
-                KernelParameter(name=p.name, dtype=p.type.element.spelling, ndim=p.type.ndim, is_shared=True)
-            )
-            continue
-        if isinstance(p.type, StreamType):
-            parameters.append(KernelParameter(name=p.name, dtype=p.type.spelling))
-            continue
-        if isinstance(p.type, ConstType):
-            continue
-        for path, scalar, _ in scalar_leaves(p.type):
-            parameters.append(KernelParameter(name=p.name + path, dtype=scalar.spelling))
+    parameters = [made for i, p in enumerate(kernel.signature.parameters) for made in _described(fb, i, p)]
     attributes: dict[str, Attribute] = {
         GPU_KERNEL: UnitAttr(),
         PARAMETERS: parameters_attribute(parameters),
@@ -360,6 +335,31 @@ def _attributes(fb: FunctionBuilder, kernel: KernelDefinition) -> dict[str, Attr
     declared = attributes_of(kernel.source.function)
     also_used = fb.struct_aspects.union(kernel.options.accuracy_aspects)
     return attributes | fb.module.function_attributes | ir_attributes(declared, also_used)
+
+
+def _described(fb: FunctionBuilder, position: int, parameter: ParameterSpec) -> list[KernelParameter]:
+    """Returns what the IR says of a parameter: of a struct or vector its scalars, of a constant nothing."""
+    name, type_ = parameter.name, parameter.type
+    if isinstance(type_, ArrayType):
+        is_image = isinstance(type_, ImageType)
+        described = KernelParameter(
+            name=name,
+            dtype=type_.element.spelling,
+            ndim=type_.ndim,
+            access=_access(fb, position, type_),
+            may_alias=type_.access == "read_write" and not is_image,
+            is_image=is_image,
+        )
+        return [described]
+    if isinstance(type_, LocalArrayType):
+        return [KernelParameter(name=name, dtype=type_.element.spelling, ndim=type_.ndim, is_shared=True)]
+    if isinstance(type_, StreamType):
+        return [KernelParameter(name=name, dtype=type_.spelling)]
+    if isinstance(type_, ConstType):
+        return []
+    return [
+        KernelParameter(name=name + path, dtype=scalar.spelling) for path, scalar, _ in scalar_leaves(type_)
+    ]
 
 
 def _option_attributes(options: KernelOptions) -> dict[str, Attribute]:

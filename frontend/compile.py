@@ -83,6 +83,7 @@ def executable_for(
         rank: dimensions of the launch range.
         device: where it is to run.
         env: what to compile for, None: the device's environment with the options of kernel and module.
+        constants: values of its `lp.Const` parameters.
 
     Raises:
         KernelNotSupportedError: the device lacks an aspect that the kernel needs; nothing was lowered.

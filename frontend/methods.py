@@ -34,6 +34,7 @@ _OPERATORS = {
     "BitXor": "xor",
     "LShift": "lshift",
     "RShift": "rshift",
+    "MatMult": "matmul",
 }
 """Names of the methods of operators, by class of the syntax tree."""
 

@@ -281,10 +281,14 @@ def _fixed_attribute(fb: FunctionBuilder, base: FixedArray, node: ast.Attribute)
             return constant(len(shape))
         case "dtype":
             return Static(base.type.element, base.type.element.name)
+        case "T":
+            from .matrix_products import transposed  # few kernels have any
+
+            return transposed(fb, base, node)
         case _:
             raise fb.error(
                 node,
                 f"{base.type!r} has no attribute '{node.attr}' in kernels",
                 "LP2046",
-                hint="there are shape, size, ndim and dtype",
+                hint="there are shape, size, ndim, dtype and T",
             )

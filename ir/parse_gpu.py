@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     i32,
 )
-from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, Region
+from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, Region, SSAValue
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
@@ -221,15 +221,20 @@ def storage_of(type_: MemRefType[Attribute], kind: type[Operation]) -> MemRefTyp
     return MemRefType(type_.element_type, type_.shape, type_.layout, StorageClassAttr(storage_class))
 
 
-def _return(parser: Parser) -> Operation:
+def _ending(kind: Callable[..., Operation]) -> Callable[[Parser], Operation]:
+    """Returns what reads ``%v, %w : f32, i32``, or nothing."""
+    return lambda parser: kind(_values(parser))
+
+
+def _values(parser: Parser) -> Sequence[SSAValue]:
     values = parser.parse_optional_undelimited_comma_separated_list(
         parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
     )
     if not values:
-        return gpu.ReturnOp([])
+        return ()
     parser.parse_punctuation(":")
     types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-    return gpu.ReturnOp(parser.resolve_operands(values, types, parser.pos))
+    return parser.resolve_operands(values, types, parser.pos)
 
 
 def _barrier(parser: Parser) -> Operation:
@@ -267,7 +272,8 @@ def _plain(op_class: Callable[[], Operation]) -> Callable[[Parser], Operation]:
 GPU_SYNTAX: dict[str, Callable[[Parser], Operation]] = {
     "gpu.module": _module,
     "gpu.func": _func,
-    "gpu.return": _return,
+    "gpu.return": _ending(gpu.ReturnOp),
+    "gpu.yield": _ending(gpu.YieldOp),
     "gpu.barrier": _barrier,
     "gpu.global_id": _of_dimension(gpu.GlobalIdOp),
     "gpu.thread_id": _of_dimension(gpu.ThreadIdOp),

@@ -46,7 +46,7 @@ def verify_module(op: Operation) -> None:
     ops = operations(op)
     try:
         _verify_each(ops)
-    except (VerifyException, ValueError, LookupError) as error:
+    except Exception as error:  # xDSL's operations refuse with exceptions of many kinds
         raise _error_of_first_failure(op, error) from error
     _verify_dominance(ops)
 
@@ -105,7 +105,7 @@ def _error_of_first_failure(root: Operation, error: Exception) -> IRError:
     for op in _innermost_first(root):
         try:
             op.verify(verify_nested_ops=False)
-        except (VerifyException, ValueError, LookupError) as failure:
+        except Exception as failure:
             culprit, error = op, failure
             break
     while isinstance(error.__cause__, VerifyException):

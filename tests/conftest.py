@@ -80,6 +80,24 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """`load(name, text)`: writes a Python module and imports it; it is gone after the test."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names: list[str] = []
+
+    def load(name: str, text: str) -> ModuleType:
+        (tmp_path / f"{name}.py").write_text("import lapilli as lp\n" + text, encoding="utf-8")
+        importlib.invalidate_caches()
+        names.append(name)
+        return importlib.import_module(name)
+
+    yield load
+    for name in names:
+        sys.modules.pop(name, None)
+    gc.collect()
+
+
+@pytest.fixture
 def make_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Imports a module of the given text, under a name of its own; `lp` is lapilli there."""
     monkeypatch.syspath_prepend(tmp_path)

@@ -16,10 +16,7 @@ from ..ir.errors import DeviceLostError, InvalidError
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .backend import VulkanObject
 from .coarsening import COARSENING, NO_COARSENING, Coarsening
-from .constants import (
-    VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
-    VK_DRIVER_ID_MESA_LLVMPIPE,
-)
+from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_DRIVER_ID_MESA_LLVMPIPE
 from .device_creation import AdoptedDevice
 from .device_features import aspects_of
 from .device_state import forked_error
@@ -114,7 +111,7 @@ class Device(VulkanObject):
         """What the compiler may know of it; a driver that nobody has tried is asked by a kernel at first use."""
         physical = self._physical
         is_swiftshader = physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER
-        is_software = is_swiftshader or physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE
+        is_lavapipe = physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE
         return TargetEnv(
             vulkan_version=physical.api_version,
             max_push_constant_bytes=min(physical.limits.max_push_constant_bytes, 256),
@@ -124,14 +121,14 @@ class Device(VulkanObject):
             loses_reads=loses_reads(physical),
             clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
             rounds_conversions_twice=any(physical.driver_id in q.drivers for q in ROUNDED_TWICE),
-            hides_loop_starts=physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE,
-            pairs_rounds=is_software,
+            hides_loop_starts=is_lavapipe,
+            pairs_rounds=is_swiftshader or is_lavapipe,
             pairs_atomics=is_swiftshader,
             masks_indices=is_swiftshader,
             rotates_barriers=is_swiftshader,
             unrolls_short=is_swiftshader,
-            unrolls_barriers=physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE,
-            packs_tables=is_software,
+            unrolls_barriers=is_lavapipe,
+            packs_tables=is_swiftshader or is_lavapipe,
         )
 
     @cached_property

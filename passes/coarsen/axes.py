@@ -41,7 +41,7 @@ class Axes:
     """The axes of every value of one kernel.
 
     Args:
-        kernel: its body; one block.
+        body: of the kernel; one block.
         rank: dimensions of its range.
         axes: the axes that are coarsened.
 

@@ -24,13 +24,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...ir.dialects.kernel import is_kernel
+from ...ir.dialects.kernel import is_kernel, launch_rank
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import is_bool
 from ...ir.upstream.index import CmpPredicate
 from .combining import combined
-from .place import Lowering, UpstreamPlace
+from .place import Lowering, Number, UpstreamPlace
 
 _INDEX = IndexType()
 _SCRATCH = "upstream.scratch"
@@ -64,20 +64,8 @@ def _dimension(place: UpstreamPlace, kind: type[Operation], word: str) -> SSAVal
     return place.emit(kind, [], _INDEX, dimension=dimension)
 
 
-def _size(place: UpstreamPlace) -> SSAValue:
-    x, y, z = (_dimension(place, gpu.BlockDimOp, word) for word in "xyz")
-    return place.value(place.product([x, y, z]))
-
-
-def _linear_id(place: UpstreamPlace) -> SSAValue:
-    x, y, z = (_dimension(place, gpu.ThreadIdOp, word) for word in "xyz")
-    width, height = (_dimension(place, gpu.BlockDimOp, word) for word in "xy")
-    row = place.plus(place.times(z, height), y)
-    return place.value(place.plus(place.times(row, width), x))
-
-
-def _scratch(place: UpstreamPlace, type_: Attribute) -> SSAValue:
-    """Returns one element a work-item, at the start of the kernel."""
+def _kernel(place: UpstreamPlace) -> Any:
+    """Returns the kernel that the operation is in."""
     function = place.op.parent_op()
     while function is not None and function.name not in ("func.func", "gpu.func"):
         function = function.parent_op()
@@ -85,7 +73,31 @@ def _scratch(place: UpstreamPlace, type_: Attribute) -> SSAValue:
         raise place.refused(
             "only a kernel has memory of its work-group; move it from the function into the kernel"
         )
-    entry = function.regions[0].blocks[0]
+    return function
+
+
+def _dimensions(place: UpstreamPlace) -> str:
+    """Returns the dimensions of the launch range."""
+    return "xyz"[: launch_rank(_kernel(place))]
+
+
+def _size(place: UpstreamPlace) -> SSAValue:
+    return place.value(
+        place.product([_dimension(place, gpu.BlockDimOp, word) for word in _dimensions(place)])
+    )
+
+
+def _linear_id(place: UpstreamPlace) -> SSAValue:
+    linear: Number = 0
+    for word in reversed(_dimensions(place)):
+        row = place.times(linear, _dimension(place, gpu.BlockDimOp, word))
+        linear = place.plus(row, _dimension(place, gpu.ThreadIdOp, word))
+    return place.value(linear)
+
+
+def _scratch(place: UpstreamPlace, type_: Attribute) -> SSAValue:
+    """Returns one element a work-item, at the start of the kernel."""
+    entry = _kernel(place).regions[0].blocks[0]
     array = MemRefType(type_, [DYNAMIC_INDEX], NoneAttr(), StorageClassAttr(StorageClass.Workgroup))
     for op in entry.ops:
         if _SCRATCH in op.attributes and op.results[0].type == array:

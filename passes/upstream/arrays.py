@@ -29,14 +29,13 @@ from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ...ir.parse_gpu import is_memref
 from ...ir.upstream.index import CmpPredicate
 from .control_flow import nested_loops
-from .place import Number, UpstreamPlace, known_number
+from .place import Number, UpstreamPlace, attempt, known_number
 from .views import VIEWS, View, in_c_order
 
 _INDEX = IndexType()
 _ACCESSES = (memref.LoadOp, memref.StoreOp, AtomicOp, LoadFieldOp, StoreFieldOp)
 _METADATA = "memref.extract_strided_metadata"
 _MADE = ("memref.alloc", "memref.alloca")
-_WHOLE = ("func.call", "memref.dealloc")
 
 
 def resolve_views(function: Operation) -> None:
@@ -57,20 +56,23 @@ class _Arrays:
     def resolve(self, operations: Sequence[Operation]) -> None:
         """Goes through the operations, each before what uses its results."""
         for op in operations:
-            place = UpstreamPlace(op)
-            if op.name in VIEWS:
-                for result in op.results:
-                    self._views[result] = VIEWS[op.name](place, self._view(place, op.operands[0]))
-                self._dead.append(op)
-            elif op.name in _OTHERS:
-                _OTHERS[op.name](self, place)
-            elif isinstance(op, _ACCESSES):
-                self._access(place)
-            elif op.name not in _MADE:
-                self._expect_no_views(place)
+            attempt(UpstreamPlace(op), self._visit)
         for op in reversed(self._dead):
             op.detach()
             op.erase()
+
+    def _visit(self, place: UpstreamPlace) -> None:
+        op = place.op
+        if op.name in VIEWS:
+            for result in op.results:
+                self._views[result] = VIEWS[op.name](place, self._view(place, op.operands[0]))
+            self._dead.append(op)
+        elif op.name in _OTHERS:
+            _OTHERS[op.name](self, place)
+        elif isinstance(op, _ACCESSES):
+            self._access(place)
+        elif op.name not in _MADE:
+            self._expect_no_views(place)
 
     def _view(self, place: UpstreamPlace, array: SSAValue) -> View:
         """Returns the view that a value is; one that no view made is an array of the kernel."""

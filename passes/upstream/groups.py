@@ -13,6 +13,7 @@ from xdsl.dialects import arith, gpu
 from xdsl.dialects.builtin import IndexType, IntegerType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...ir.attribute_values import integer
 from ...ir.dialects.spirv import group
 from ...ir.dialects.spirv.attributes import GroupOperationAttr, ScopeAttr
 from ...ir.dialects.spirv.enums import GroupOperation, Scope
@@ -43,38 +44,34 @@ _SMALLEST, _LARGEST = Reduction.MinimumF, Reduction.MaximumF
 
 def _subgroup_reduce(place: UpstreamPlace) -> Sequence[SSAValue]:
     op = place.op
-    size, stride = (None if a is None else a.value.data for a in (op.cluster_size, op.cluster_stride))
-    if size is not None and stride is not None and stride != 1:
-        return (_by_shuffles(place, op.value, size, stride),)
+    size, stride = (integer(attribute) for attribute in (op.cluster_size, op.cluster_stride))
+    if size is not None:
+        return (_by_shuffles(place, op.value, size, 1 if stride is None else stride),)
     if op.op.data in (_SMALLEST, _LARGEST):
-        return (_extreme(place, op.value, size),)
-    return (_reduced(place, op.op.data, op.value, size),)
+        return (_extreme(place, op.value),)
+    return (_reduced(place, op.op.data, op.value),)
 
 
-def _reduced(place: UpstreamPlace, word: Reduction, value: SSAValue, cluster: int | None) -> SSAValue:
+def _reduced(place: UpstreamPlace, word: Reduction, value: SSAValue) -> SSAValue:
     integers, floats, bools = _REDUCTIONS[word]
     kind = bools if is_bool(value.type) else integers if is_whole(value.type) else floats
     if kind is None:
         raise place.refused(
             f"'{word.value}' does not combine values of type {value.type}; take the word for that type"
         )
-    operands, operation = [value], GroupOperation.Reduce
-    if cluster is not None:
-        operands.append(place.constant(cluster, i32))
-        operation = GroupOperation.ClusteredReduce
-    return _of_sub_group(place, kind, operands, group_operation=GroupOperationAttr(operation))
+    return _of_sub_group(place, kind, [value], group_operation=GroupOperationAttr(GroupOperation.Reduce))
 
 
-def _extreme(place: UpstreamPlace, value: SSAValue, cluster: int | None) -> SSAValue:
+def _extreme(place: UpstreamPlace, value: SSAValue) -> SSAValue:
     """Returns the least or greatest float, where NaN wins and -0 is less than 0: as integers in the order of floats."""
     type_: Any = value.type
     whole = IntegerType(type_.bitwidth)
     bits = place.emit(arith.BitcastOp, [value], whole)
     word = Reduction.MinSI if place.op.op.data is _SMALLEST else Reduction.MaxSI
-    found = _reduced(place, word, _ordered(place, bits), cluster)
+    found = _reduced(place, word, _ordered(place, bits))
     number = place.emit(arith.BitcastOp, [_ordered(place, found)], type_)
     is_nan = place.compare_floats("uno", value, value)
-    some_nan = _reduced(place, Reduction.Or, place.emit(arith.ExtUIOp, [is_nan], i32), cluster)
+    some_nan = _reduced(place, Reduction.Or, place.emit(arith.ExtUIOp, [is_nan], i32))
     found_nan = place.compare(CmpPredicate.Ne, some_nan, place.constant(0, i32))
     return place.select(found_nan, place.constant(float("nan"), type_), number)
 
@@ -89,7 +86,10 @@ def _ordered(place: UpstreamPlace, bits: SSAValue) -> SSAValue:
 
 
 def _by_shuffles(place: UpstreamPlace, value: SSAValue, size: int, stride: int) -> SSAValue:
-    """Combines with the work-item `stride`, 2 `stride`, … places away: clusters of neighbours have instructions."""
+    """Combines with the work-item `stride`, 2 `stride`, … places away.
+
+    Vulkan has instructions for clusters of neighbours; lavapipe 22.3 combines the whole sub-group there.
+    """
     if size < 1 or size & (size - 1) or stride < 1 or stride & (stride - 1):
         raise place.refused(f"sizes and strides of clusters are powers of 2, found {size} and {stride}")
     distance = stride

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from ...ir.upstream.index import CmpPredicate
 from ..errors import PassError
@@ -17,6 +18,8 @@ _INDEX = IndexType()
 NO_FLAGS = arith.FastMathFlagsAttr("none")
 """What operations on floats have where nothing may be assumed."""
 
+Place = TypeVar("Place", bound="UpstreamPlace")
+Result = TypeVar("Result")
 Number = SSAValue | int
 """An index: a value, or known."""
 
@@ -196,9 +199,25 @@ def known_number(value: Number) -> int | None:
     return None
 
 
+def attempt(place: Place, lowering: Callable[[Place], Result]) -> Result:
+    """Returns what a lowering makes.
+
+    Raises:
+        PassError: it refuses the operation, or the operation breaks a rule of upstream's verifier, which is not here.
+    """
+    try:
+        return lowering(place)
+    except PassError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, AssertionError, VerifyException) as error:
+        raise place.refused(
+            f"it breaks a rule of upstream's ({error}); see what mlir-opt says of it"
+        ) from error
+
+
 def replace(op: Operation, lowering: Lowering) -> None:
     """Puts what a lowering makes in the place of an operation."""
-    values = lowering(UpstreamPlace(op))
+    values = attempt(UpstreamPlace(op), lowering)
     if values is None:
         return
     for result, value in zip(op.results, values, strict=True):

@@ -20,6 +20,7 @@ from ...ir.dialects.spirv.composite import CompositeConstructOp
 from ...ir.dialects.spirv.types import is_vector
 from ...ir.parse_arith import VectorFormOp
 from ..errors import PassError
+from .place import attempt
 from .vector_bits import BITS
 from .vector_masks import MASKS
 from .vector_memory import MEMORY, extracted
@@ -122,9 +123,9 @@ class _Components:
         elif op.name.endswith(".return"):
             self._keep(place)
         elif lowering is not None:
-            self._replace(op, lowering(place))
+            self._replace(op, attempt(place, lowering))
         elif op.name.startswith(("arith.", "math.", "ub.", "gpu.")):
-            self._replace(op, _by_component(place))
+            self._replace(op, attempt(place, _by_component))
         else:
             raise place.refused(
                 "it has no counterpart for vectors; lower it to the vector dialect with mlir-opt"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import importlib
-import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -16,24 +13,6 @@ import lapilli as lp
 
 Load = Callable[..., types.ModuleType]
 NUMBERS = np.arange(1, 9, dtype=np.float32)
-
-
-@pytest.fixture
-def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """`load(name, text)`: writes a Python module and imports it; it is gone after the test."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-    names: list[str] = []
-
-    def load(name: str, text: str) -> types.ModuleType:
-        (tmp_path / f"{name}.py").write_text("import lapilli as lp\n" + text, encoding="utf-8")
-        importlib.invalidate_caches()
-        names.append(name)
-        return importlib.import_module(name)
-
-    yield load
-    for name in names:
-        sys.modules.pop(name, None)
-    gc.collect()
 
 
 def run(kernel: object, device: lp.Device, spec: dict[object, object] | None = None) -> np.ndarray:

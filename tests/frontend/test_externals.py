@@ -7,7 +7,6 @@ import importlib
 import sys
 import types
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -23,24 +22,6 @@ from lapilli.spirv.device_image import DeviceImage
 
 ENV = TargetEnv()
 Load = Callable[..., types.ModuleType]
-
-
-@pytest.fixture
-def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """`load(name, text)`: writes a Python module and imports it; it is gone after the test."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-    names: list[str] = []
-
-    def load(name: str, text: str) -> types.ModuleType:
-        (tmp_path / f"{name}.py").write_text("import lapilli as lp\n" + text, encoding="utf-8")
-        importlib.invalidate_caches()
-        names.append(name)
-        return importlib.import_module(name)
-
-    yield load
-    for name in names:
-        sys.modules.pop(name, None)
-    gc.collect()
 
 
 @lp.external

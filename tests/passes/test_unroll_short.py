@@ -4,22 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lapilli.ir.context import make_context
 from lapilli.ir.parse import parse_module
-from lapilli.ir.verify import verify_module
-from lapilli.passes.registry import parse_passes
 from lapilli.passes.unroll_short import unroll_short
-
-CONTEXT = make_context()
-
-
-def run(text: str, passes: str = "") -> str:
-    module = parse_module(text, context=CONTEXT).module
-    for step in parse_passes(passes) if passes else ():
-        step.apply(CONTEXT, module)
-    verify_module(module)
-    return str(module)
-
+from tests.passes.running import CONTEXT, run
 
 NEST = """
         func.func @f(%x : memref<?xi32>, %n : index, %i : i32) -> i32 {

@@ -1,24 +1,13 @@
-"""Kernels on vectors of upstream's, and what each gives: row i of `y` and `o` of work-item i.
-
-`x` and `n` have eight numbers for each of `ITEMS` work-items.
-"""
+"""Kernels on vectors of upstream's, and what each gives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-ITEMS = 4
-WIDTH = 40
-"""Numbers of each row of the results."""
-RNG = np.random.default_rng(5)
-X = RNG.integers(-9, 9, (ITEMS, 8)).astype(np.float32)
-N = np.array(
-    [[3, 1, 7, 0, 2, 6, 5, 4], [0, -1, 2, 9, 1, 1, 8, 3], [5, 5, 1, 2, -7, 3, 0, 1], [1, 2, 3, 4, 5, 6, 7, 0]]
-)
-N = N.astype(np.int32)
+from .upstream_kernels import Case, flat
+
 _ALIASES = """
 #dot = {
   indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> (k)>, affine_map<(k) -> ()>],
@@ -52,42 +41,11 @@ _HEAD = """
 """
 
 
-class Case(NamedTuple):
-    """A kernel."""
-
-    body: str
-    expected: Callable[[np.ndarray, np.ndarray], tuple[list[Any], list[Any]]]
-    """From a row of `X` and of `N`: the numbers that it writes to `y` and `o`, in order."""
-
-
-def kernel_text(name: str) -> str:
-    """Returns a module with one kernel."""
-    signature = "(%x: memref<?xf32>, %n: memref<?xi32>, %y: memref<?x?xf32>, %o: memref<?x?xi32>)"
-    body = _HEAD + CASES[name].body
-    return (
-        f"{_ALIASES}gpu.module @m {{\n  gpu.func @{name}{signature} kernel {{\n    %i = gpu.global_id x\n{body}\n"
-        "    gpu.return\n  }\n}\n"
-    )
-
-
-def expected_of(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Returns what the kernel writes into zeros."""
-    y, o = np.zeros((ITEMS, WIDTH), np.float32), np.zeros((ITEMS, WIDTH), np.int32)
-    for item in range(ITEMS):
-        floats, integers = CASES[name].expected(X[item], N[item])
-        y[item, : len(floats)], o[item, : len(integers)] = floats, integers
-    return y, o
-
-
-def _flat(*parts: Any) -> list[Any]:
-    return [number for part in parts for number in np.ravel(part)]
-
-
 def _shapes(x: np.ndarray, n: np.ndarray) -> tuple[list[Any], list[Any]]:
     m = x.reshape(2, 4)
     put = m.T.copy()
     put[1:3] = np.stack([m[1], m[1]])[:, 1:3]
-    return _flat(m.T, put, np.ravel([x[:4], x[4:]], "F"), x[[1, 4, 7, 0, 0, 6]], x[2], np.repeat(x[4], 2)), []
+    return flat(m.T, put, np.ravel([x[:4], x[4:]], "F"), x[[1, 4, 7, 0, 0, 6]], x[2], np.repeat(x[4], 2)), []
 
 
 def _positions(x: np.ndarray, n: np.ndarray) -> tuple[list[Any], list[Any]]:
@@ -97,7 +55,7 @@ def _positions(x: np.ndarray, n: np.ndarray) -> tuple[list[Any], list[Any]]:
     m = np.stack([x[:4], x[4:]])
     row = m[n[1] & 1].copy()
     m[n[1] & 1] = row[::-1]
-    return _flat(x[at], moved, row, m), [0, 1, 2, 3, *(np.arange(4) < n[3]), *(np.arange(4) < 3)]
+    return flat(x[at], moved, row, m), [0, 1, 2, 3, *(np.arange(4) < n[3]), *(np.arange(4) < 3)]
 
 
 def _moves(x: np.ndarray, n: np.ndarray) -> tuple[list[Any], list[Any]]:
@@ -113,7 +71,7 @@ def _moves(x: np.ndarray, n: np.ndarray) -> tuple[list[Any], list[Any]]:
             scattered[place] = value
     compressed = np.zeros(4, np.float32)
     compressed[:count] = x[:4][keep]
-    return _flat(
+    return flat(
         np.where(keep, x[:4], x[4:]), np.where(keep, x[:4], 0), expanded, compressed, gathered, scattered
     ), []
 
@@ -128,30 +86,31 @@ def _sums(x: np.ndarray, n: np.ndarray) -> tuple[list[Any], list[Any]]:
     integers = [p.sum(), p.prod(), p.min(), u.min(), p.max(), u.max(), np.bitwise_and.reduce(p)]
     integers += [np.bitwise_or.reduce(p), np.bitwise_xor.reduce(p)]
     wrapped = np.array(integers, np.int64).astype(np.int32)
-    return _flat(*floats, scan, scan[-1], [x[0], *(x[0] + scan[:3])], *products[:2]), list(wrapped)
+    return flat(*floats, scan, scan[-1], [x[0], *(x[0] + scan[:3])], *products[:2]), list(wrapped)
 
 
 def _products(x: np.ndarray, n: np.ndarray) -> tuple[list[Any], list[Any]]:
     m, k = x[:6].reshape(2, 3), x[:6].reshape(3, 2)
-    return _flat(m @ k + 1, x[:4] @ x[4:] + x[0], max(x[0], *(x[:4] * x[4:]))), []
+    return flat(m @ k + 1, x[:4] @ x[4:] + x[0], max(x[0], *(x[:4] * x[4:]))), []
 
 
 def _matrices(x: np.ndarray, n: np.ndarray) -> tuple[list[Any], list[Any]]:
-    flat = (x[:4].reshape(2, 2).T @ x[4:].reshape(2, 2).T).T
-    return _flat(flat, flat.ravel()[[0, 2, 1, 3]]), []
+    matrix = (x[:4].reshape(2, 2).T @ x[4:].reshape(2, 2).T).T
+    return flat(matrix, matrix.ravel()[[0, 2, 1, 3]]), []
 
 
 def _flow(x: np.ndarray, n: np.ndarray) -> tuple[list[Any], list[Any]]:
     total = x * 4
     chosen = x[:4] if n[0] < n[1] else x[4:]
-    return _flat(total, chosen, np.maximum(x[:4], x[4:]), x[::-1]), list(
+    return flat(total, chosen, np.maximum(x[:4], x[4:]), x[::-1]), list(
         np.where(n[:4] < n[4:], n[:4], n[4:]) + 7
     )
 
 
-CASES: dict[str, Case] = {
+VECTORS: dict[str, Case] = {
     "shapes": Case(
-        """
+        _HEAD
+        + """
     %m = vector.shape_cast %v : vector<8xf32> to vector<2x4xf32>
     %t = vector.transpose %m, [1, 0] : vector<2x4xf32> to vector<4x2xf32>
     %row = vector.extract %m[1] : vector<4xf32> from vector<2x4xf32>
@@ -181,7 +140,8 @@ CASES: dict[str, Case] = {
         _shapes,
     ),
     "positions": Case(
-        """
+        _HEAD
+        + """
     %three = arith.constant 3 : i32
     %n0 = vector.extract %p[0] : i32 from vector<4xi32>
     %n1 = vector.extract %p[1] : i32 from vector<4xi32>
@@ -223,7 +183,8 @@ CASES: dict[str, Case] = {
         _positions,
     ),
     "moves": Case(
-        """
+        _HEAD
+        + """
     %keep = arith.cmpi slt, %p, %q : vector<4xi32>
     %ml = vector.maskedload %x[%first], %keep, %b : memref<?xf32>, vector<4xi1>, vector<4xf32> into vector<4xf32>
     vector.store %ml, %y[%i, %c0] : memref<?x?xf32>, vector<4xf32>
@@ -244,7 +205,8 @@ CASES: dict[str, Case] = {
         _moves,
     ),
     "sums": Case(
-        """
+        _HEAD
+        + """
     %s0 = vector.reduction <add>, %a : vector<4xf32> into f32
     memref.store %s0, %y[%i, %c0] : memref<?x?xf32>
     %s1 = vector.reduction <mul>, %a : vector<4xf32> into f32
@@ -293,7 +255,8 @@ CASES: dict[str, Case] = {
         _sums,
     ),
     "products": Case(
-        """
+        _HEAD
+        + """
     %six = vector.load %x[%first] : memref<?xf32>, vector<6xf32>
     %m = vector.shape_cast %six : vector<6xf32> to vector<2x3xf32>
     %k = vector.shape_cast %six : vector<6xf32> to vector<3x2xf32>
@@ -309,9 +272,12 @@ CASES: dict[str, Case] = {
     memref.store %e, %y[%i, %c5] : memref<?x?xf32>
 """,
         _products,
+        head=_ALIASES,
+        is_on_cpu=False,  # contractions become intrinsics that need a pass of LLVM's
     ),
     "matrices": Case(
-        """
+        _HEAD
+        + """
     %mm = vector.matrix_multiply %a, %b
       {lhs_rows = 2 : i32, lhs_columns = 2 : i32, rhs_columns = 2 : i32}
       : (vector<4xf32>, vector<4xf32>) -> vector<4xf32>
@@ -320,9 +286,11 @@ CASES: dict[str, Case] = {
     vector.store %ft, %y[%i, %c4] : memref<?x?xf32>, vector<4xf32>
 """,
         _matrices,
+        is_on_cpu=False,
     ),
     "flow": Case(
-        """
+        _HEAD
+        + """
     %r = scf.for %j = %c0 to %c8 step %c4 iter_args(%t = %v) -> (vector<8xf32>) {
       %u = arith.addf %t, %t : vector<8xf32>
       scf.yield %u : vector<8xf32>
@@ -364,5 +332,3 @@ CASES: dict[str, Case] = {
     ),
 }
 """By name."""
-NOT_ON_THE_CPU = frozenset(("matrices", "products"))
-"""Upstream lowers them to intrinsics that need a pass of LLVM's."""

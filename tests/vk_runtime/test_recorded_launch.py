@@ -40,19 +40,6 @@ def x(device):
     return lp.zeros(SIZE, device=device)
 
 
-@pytest.fixture
-def checks(monkeypatch):
-    """The kernels whose arguments were checked, one entry each time."""
-    found, really_check = [], ArgumentChecker.quick_check
-
-    def count(self, args, device):
-        found.append(self)
-        return really_check(self, args, device)
-
-    monkeypatch.setattr(ArgumentChecker, "quick_check", count)
-    return found
-
-
 @lp.kernel
 def axpy(a: lp.f32, x: lp.In[lp.f32], y: lp.Array[lp.f32]):
     i = lp.global_id(0)

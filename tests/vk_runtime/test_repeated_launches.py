@@ -11,7 +11,6 @@ import pytest
 
 import lapilli as lp
 from lapilli.vk_runtime import repeated_launches
-from lapilli.vk_runtime.arguments import ArgumentChecker
 from lapilli.vk_runtime.command_stream import CommandStream
 from lapilli.vk_runtime.launch import launch
 
@@ -157,19 +156,6 @@ def increment(out: lp.Array[lp.f32]):
 @lp.kernel
 def add(out: lp.Array[lp.f32], a: lp.f32):
     out[lp.global_id(0)] += a
-
-
-@pytest.fixture
-def checks(monkeypatch):
-    """The kernels whose arguments were checked, one entry each time."""
-    found, really_check = [], ArgumentChecker.quick_check
-
-    def count(self, args, device):
-        found.append(self)
-        return really_check(self, args, device)
-
-    monkeypatch.setattr(ArgumentChecker, "quick_check", count)
-    return found
 
 
 def wait_for_each(x, times=TIMES, a=2.0):
