@@ -67,13 +67,21 @@ def _whole(name: str, value: float) -> float:
     return python_math.copysign(_WHOLE[name](value), value)  # -0.0 stays it
 
 
+def _rsqrt(value: float) -> float:
+    return 1.0 / python_math.sqrt(value)
+
+
+def _fract(value: float) -> float:
+    return value - python_math.floor(value)
+
+
 _FOLDS: dict[str, Callable[..., float]] = {
     "sqrt": python_math.sqrt,
-    "rsqrt": lambda x: 1.0 / python_math.sqrt(x),
+    "rsqrt": _rsqrt,
     **{name: partial(_whole, name) for name in _WHOLE},
     "degrees": python_math.degrees,
     "radians": python_math.radians,
-    "fract": lambda x: x - python_math.floor(x),
+    "fract": _fract,
     **{
         name: getattr(python_math, name)
         for name in (*_LIBRARY, "atan2", "copysign", "fabs", "fmod", "hypot", "remainder")
