@@ -180,9 +180,8 @@ def _explained(message: str) -> str:
         return f"{message}; kernels are made of the dialects {', '.join(DIALECTS)}: lower it to these with mlir-opt"
     if unknown is not None and unknown[1].startswith("spirv."):
         return f"{message}; the spirv dialect here has what compute shaders may use, and nothing of OpenCL's kernels"
-    if message.startswith(
-        " in "
-    ):  # xDSL names the token that it expected by a spelling, and this one has none
+    if message.startswith(" in "):
+        # xDSL names the token that it expected by a spelling, and this one has none.
         return "expected an operation, a block or }"
     if message.endswith("does not have a custom format."):
         return f"{message[:-1]} here; write it in generic syntax, as mlir-opt --mlir-print-op-generic does"
@@ -238,9 +237,8 @@ def parse_module(text: str, name: str = "<string>", context: Context | None = No
         # xDSL's attributes refuse their parameters with exceptions of many kinds and without a span: the
         # parser stands behind what it just refused.
         raise lines.error(str(error) or type(error).__name__, parser.pos) from error
-    for op in [
-        op for op in parser.starts if op.name == _MODULE_END
-    ]:  # MLIR up to 19 writes it in generic syntax
+    # MLIR up to 19 writes it in generic syntax.
+    for op in [op for op in parser.starts if op.name == _MODULE_END]:
         del parser.starts[op]
         op.detach()
         op.erase()
