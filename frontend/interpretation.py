@@ -8,7 +8,7 @@ then interpreted: its arrays and images are read from their device, and written 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..ir.errors import InvalidError, KernelTrap, NdRangeError
 from ..ir.interpret.launch import (
@@ -45,7 +45,7 @@ _DEFAULT_LOCAL_SIZES = {1: (64,), 2: (4, 16), 3: (2, 4, 8)}
 
 
 def interpret(
-    kernel: KernelFunction,
+    kernel: KernelFunction | Any,  # what the stubs call the result of @lp.kernel
     range_: object,
     args: Sequence[object] = (),
     kwargs: Mapping[str, object] | None = None,

@@ -19,6 +19,7 @@ from typing import Any
 from ..ir.errors import CompileError, Diagnostic, Error, InvalidError, Location
 from .externals import ExternalFunction, checked_symbol
 from .function_attributes import attributes_of
+from .struct_types import StructType, value_type_of
 
 MAX_POWER = 1024
 """Largest exponent of a constant: `10 ** 10 ** 10` would not end."""
@@ -232,7 +233,7 @@ class _Reader:
             )
 
     def struct(self, node: ast.ClassDef) -> None:
-        is_plain = not node.bases and not node.keywords and len(node.decorator_list) == 1
+        is_plain = not node.keywords and len(node.decorator_list) == 1
         decorator = node.decorator_list[0] if is_plain else None
         options: dict[str, object] = {}
         if isinstance(decorator, ast.Call) and not decorator.args:
@@ -242,6 +243,12 @@ class _Reader:
             raise self.refused(
                 node, f"class '{node.name}': expected a plain class with the decorator @lp.struct"
             )
+        bases = tuple(self.value(base) for base in node.bases)
+        for base, written in zip(bases, node.bases, strict=True):
+            if not isinstance(base, type) or not isinstance(value_type_of(base), StructType):
+                raise self.refused(
+                    written, f"class '{node.name}': expected a struct of this text as its base"
+                )
         body: dict[str, object] = {"__module__": self.file, "__qualname__": node.name}
         annotations: dict[str, object] = {}
         for item in node.body:
@@ -253,7 +260,7 @@ class _Reader:
                 isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
             ):
                 raise self.refused(item, "a struct has members and nothing else: name: type")
-        made = type(node.name, (), {**body, "__annotations__": annotations})
+        made = self.guarded(node, lambda: type(node.name, bases, {**body, "__annotations__": annotations}))
         self.module.names[node.name] = self.guarded(node, lambda: self.lapilli.struct(**options)(made))
 
     def annotation(self, node: ast.expr) -> object:

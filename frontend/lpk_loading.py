@@ -29,6 +29,7 @@ from ..spirv.device_image import DeviceImage as SpirvImage
 from ..spirv.empty_module import EMPTY_MODULE
 from ..spirv.float_modes import preserving
 from ..spirv.image_checks import check_image
+from ..spirv.losing_drivers import image_for
 from ..spirv.lpk import ImageRecord, LpkFile
 from ..vk_runtime.bundle_errors import ConstraintError, type_name
 from ..vk_runtime.bundle_image import DeviceImage, linked, of_file
@@ -268,14 +269,17 @@ class LoadedFile:
 
     def _spirv(self, record: ImageRecord, code: int | None, devices: Sequence[Device]) -> SpirvImage:
         """Returns an image with its code, checked, as the drivers need it: for those that end loops early it counts
-        their rounds, and kernels of ours ask them to keep NaN."""
+        their rounds, kernels of ours ask them to keep NaN, those of other compilers keep what their loops compute."""
         assert code is not None, "the header of an image with native code was checked to have some"
         image = record.image(self._file.blob(code))
         problem = _code_problem(image)
         if problem is not None:
             raise self._file.error(f"code {code}: {problem}")
+        env = TargetEnv.meet(device.target_env for device in devices)
         if not any(self._file.header.kernels[position].is_foreign for position in record.ids):
-            image = preserving(image, TargetEnv.meet(device.target_env for device in devices))
+            image = preserving(image, env)
+        else:
+            image = image_for(image, loses_reads=env.loses_reads)
         return for_driver(image, smallest_cap(device.target_env for device in devices))
 
     def _refused(

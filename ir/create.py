@@ -28,8 +28,9 @@ from xdsl.ir import (
     SSAValues,
     Use,
 )
-from xdsl.irdl import IRDLOperation, OptionalDef
+from xdsl.irdl import IRDLOperation
 
+from .deferred_operations import default_values
 from .identity_hashes import hash_by_identity
 
 hash_by_identity()  # whoever makes operations looks them up
@@ -50,7 +51,7 @@ def create(
     regions: Sequence[Region] = (),
 ) -> _Op:
     """Returns a new operation, in no block, as ``kind.create`` would make it; the regions are in no other operation."""
-    default_properties, default_attributes = _defaults(kind)  # asks for the definition, which may be to come
+    default_properties, default_attributes = _defaults(kind)
     op = object.__new__(kind)
     # What stays empty is that of the class.
     if operands:
@@ -184,13 +185,5 @@ def _defaults(kind: type[Operation]) -> tuple[_Defaults, _Defaults]:
     """Returns the properties and attributes that operations of a class have without being told."""
     if not issubclass(kind, IRDLOperation):
         return (), ()
-    definition = kind.get_irdl_definition()
-    properties, attributes = (
-        tuple(
-            (name, item.default_value)
-            for name, item in table.items()
-            if not isinstance(item, OptionalDef) and item.default_value is not None
-        )
-        for table in (definition.properties, definition.attributes)
-    )
-    return properties, attributes
+    properties, attributes = default_values(kind)
+    return tuple(properties.items()), tuple(attributes.items())

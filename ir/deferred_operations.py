@@ -1,30 +1,34 @@
-"""Importing dialects without defining their operations: each is defined when the first one of it is made.
+"""Importing dialects without defining their operations: each is defined when somebody asks what is in it.
 
 xDSL turns every operation class into constraints and accessors when the class is made, and parses its assembly format;
 a kernel uses a few dozen of the 470 classes that the compiler imports, and formats serve only the parser and the
 printer of MLIR text.  Within `deferred_operations` a class gets stand-ins, which define it when it is asked for its
-definition, parses, or makes an object.  Names and traits are there at once.  The parameters of attributes, which their
-verification alone needs, wait as well.
+definition, parses, prints or verifies, or when a field of one of its objects is read or written; `ir.create` makes
+objects without.  Names and traits are there at once.  The constraints of attributes, which their verification alone
+needs, wait as well.
 """
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import threading
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import cached_property
-from inspect import get_annotations
 from typing import TYPE_CHECKING, Any, ClassVar, get_origin
 
+from .config import config
 from .deferred_definitions import deferred_definitions
 
 if TYPE_CHECKING:
+    from xdsl.ir import Attribute
     from xdsl.irdl import OpDef, ParamAttrDef
     from xdsl.irdl.declarative_assembly_format import FormatProgram
 
 _importing = threading.Lock()
 """No `RLock`: a finaliser or signal handler that compiles a kernel may come within, where all is deferred already."""
+_importing_thread: list[int | None] = [None]
 _defining = threading.RLock()
 
 
@@ -76,33 +80,75 @@ class DeferredParameters:
 
     def __init__(self, kind: Any, read: Callable[[Any], ParamAttrDef]) -> None:
         self.name: str = kind.name
-        self._kind = kind
+        self.kind = kind
         self._read = read
 
     @cached_property
-    def _definition(self) -> ParamAttrDef:
-        return self._read(self._kind)
+    def definition(self) -> ParamAttrDef:
+        """What xDSL makes of the class: the unions of types among its constraints are what takes long."""
+        return self._read(self.kind)
 
     @cached_property
     def parameters(self) -> list[tuple[str, Any]]:
-        """As `ParamAttrDef` has them."""
-        # xDSL makes one of each of 20 float types when it is imported, and none of them has any.
-        return [] if _has_constants_alone(self._kind) else self._definition.parameters
+        """As `ParamAttrDef` has them; making an attribute takes their names and converters only."""
+        return [(name, DeferredParameter(self, name)) for name in _parameter_names(self.kind)]
 
     def verify(self, attr: Any) -> None:
-        """Raises VerifyException where an attribute does not satisfy the definition."""
+        """Raises VerifyException where an attribute does not satisfy the definition.
+
+        Constants that modules make while they are imported are as xDSL and this compiler spell them; the tests, which
+        set ``config.verify``, check them.
+        """
+        if _importing_thread[0] == threading.get_ident() and not config.verify:
+            return
         if self.parameters:
-            self._definition.verify(attr)
+            self.definition.verify(attr)
 
 
-def _has_constants_alone(kind: Any) -> bool:
-    """Whether a class and its parents annotate nothing but class variables and what xDSL does not look at."""
-    return all(
-        name in ("name", "parameters")
-        or get_origin(meaning) is ClassVar
-        or str(meaning).startswith("ClassVar[")
-        for parent in kind.__mro__
-        for name, meaning in get_annotations(parent).items()
+class DeferredParameter:
+    """The definition of one parameter, as `ParamDef` has it, made when its constraint is asked for.
+
+    Args:
+        owner: the attribute's.
+        name: of the parameter.
+    """
+
+    def __init__(self, owner: DeferredParameters, name: str) -> None:
+        self._owner = owner
+        self._name = name
+
+    def __repr__(self) -> str:
+        return repr(self._real)
+
+    @property
+    def _real(self) -> Any:
+        return dict(self._owner.definition.parameters)[self._name]
+
+    @property
+    def constr(self) -> Any:
+        """What values satisfy."""
+        return self._real.constr
+
+    @cached_property
+    def converter(self) -> Any:
+        """What makes an attribute of what a constructor gets, None: nothing."""
+        return getattr(inspect.getattr_static(self._owner.kind, self._name, None), "converter", None)
+
+
+def _parameter_names(kind: Any) -> tuple[str, ...]:
+    """Returns what a class and its parents annotate, class variables and what xDSL does not look at left out."""
+    found: dict[str, object] = {
+        name: meaning
+        for parent in reversed(kind.__mro__)
+        for name, meaning in inspect.get_annotations(parent).items()
+        if name not in ("name", "parameters")
+    }
+    return tuple(
+        name
+        for name, meaning in found.items()
+        if not (
+            get_origin(meaning) is ClassVar or (isinstance(meaning, str) and meaning.startswith("ClassVar["))
+        )
     )
 
 
@@ -115,6 +161,7 @@ def deferred_operations() -> Generator[None]:
         yield
         return
     module: Any = operations
+    module._OpDefField.__get__, module._OpDefField.__set__ = _get_field, _set_field
     parameters: Any = attributes.ParamAttrDef
     read_parameters = parameters.from_pyrdl
     read, accessors, thread = module.OpDef.from_pyrdl, module.get_accessors_from_op_def, threading.get_ident()
@@ -135,9 +182,11 @@ def deferred_operations() -> Generator[None]:
 
     module.OpDef.from_pyrdl, module.get_accessors_from_op_def = staticmethod(read_later), accessors_later
     parameters.from_pyrdl = staticmethod(parameters_later)
+    _importing_thread[0] = thread
     try:
         yield
     finally:
+        _importing_thread[0] = None
         module.OpDef.from_pyrdl, module.get_accessors_from_op_def = staticmethod(read), accessors
         parameters.from_pyrdl = staticmethod(read_parameters)
         _importing.release()
@@ -153,22 +202,12 @@ def deferred_imports() -> Generator[None]:
 def _stand_ins(kind: Any) -> dict[str, Any]:
     """Returns what an operation class has until it is defined."""
     found: dict[str, Any] = {
-        "__new__": staticmethod(_new_of_undefined),
         "get_irdl_definition": classmethod(_definition),
+        "verify_": _verify,
     }
     if kind.assembly_format is not None:
-        found["parse"] = classmethod(_parse)
+        found |= {"parse": classmethod(_parse), "print": _print}
     return {**found, "traits": _traits(kind)}
-
-
-def _new_of_undefined(cls: Any, *_: object, **__: object) -> Any:
-    _define(cls)
-    return object.__new__(cls)
-
-
-def _new(cls: Any, *_: object, **__: object) -> Any:
-    # CPython never goes back to `object.__new__` itself, which takes arguments only where nothing ever overrode it.
-    return object.__new__(cls)
 
 
 def _definition(cls: Any) -> OpDef:
@@ -179,6 +218,96 @@ def _definition(cls: Any) -> OpDef:
 def _parse(cls: Any, parser: Any) -> Any:
     _define(cls)
     return cls.parse(parser)
+
+
+def _print(self: Any, printer: Any) -> None:
+    _define(type(self))
+    self.print(printer)
+
+
+def _verify(self: Any) -> None:
+    _define(type(self))
+    self.verify_()
+
+
+def default_values(kind: Any) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+    """Returns the properties and attributes that operations of a class have without being told.
+
+    A class that is not defined yet stays so: making an operation takes no more of it.
+    """
+    properties, attributes = _fields(kind) if _has_fields_alone(kind) else _defined_fields(kind)
+    return _defaults(properties), _defaults(attributes)
+
+
+def _defaults(fields: list[_Field]) -> dict[str, Attribute]:
+    from xdsl.irdl import OptionalDef
+
+    return {
+        name: default
+        for name, item, default in fields
+        if default is not None and not issubclass(item, OptionalDef)
+    }
+
+
+_Field = tuple[str, Any, Any]
+"""Name, class of the definition and default of a property or attribute."""
+
+
+def _defined_fields(kind: Any) -> tuple[list[_Field], list[_Field]]:
+    tables: list[list[_Field]] = []
+    definition = kind.get_irdl_definition()
+    for table in (definition.properties, definition.attributes):
+        fields: dict[str, Any] = table
+        tables.append([(name, item.__class__, item.default_value) for name, item in fields.items()])
+    return tables[0], tables[1]
+
+
+def _has_fields_alone(kind: Any) -> bool:
+    """Whether a class is not defined yet, and no parent is an operation with a definition of its own."""
+    from xdsl.irdl import IRDLOperation
+
+    return kind in _deferred and not any(
+        "get_irdl_definition" in vars(parent)
+        for parent in kind.__mro__[1:]
+        if parent not in IRDLOperation.__mro__
+    )
+
+
+def _fields(kind: Any) -> tuple[list[_Field], list[_Field]]:
+    """Returns what a class and its parents are to have as properties and as attributes, in the order of `OpDef`."""
+    from xdsl.irdl import operations
+
+    module: Any = operations
+    found: dict[str, Any] = {}
+    for parent in kind.__mro__:
+        found = {**parent.__dict__, **found}
+    properties, attributes = (
+        [
+            (item.ir_name or name, item.cls, item.default_value)
+            for name, item in found.items()
+            if type(item) is field
+        ]
+        for field in (module._PropertyFieldDef, module._AttributeFieldDef)
+    )
+    return properties, attributes
+
+
+def _get_field(self: Any, op: Any, _owner: Any = None) -> Any:
+    """Reads a field of an operation whose class is not defined yet: defines it."""
+    return self if op is None else getattr(op, _name_in_definition(self, type(op)))
+
+
+def _set_field(self: Any, op: Any, value: Any) -> None:
+    setattr(op, _name_in_definition(self, type(op)), value)
+
+
+def _name_in_definition(field: Any, kind: Any) -> str:
+    fields: list[dict[str, Any]] = [parent.__dict__ for parent in kind.__mro__]
+    name = next(name for table in fields for name, value in table.items() if value is field)
+    _define(kind)
+    if inspect.getattr_static(kind, name) is field:
+        raise AttributeError(f"'{kind.__name__}.{name}' is not defined")
+    return name
 
 
 def _traits(kind: Any) -> Any:
@@ -202,13 +331,14 @@ def _define(cls: Any) -> None:
             if kind in _deferred:
                 for name, value in _accessors(_deferred[kind]).items():
                     setattr(kind, name, value)
-                kind.__new__ = staticmethod(_new)
                 del _deferred[kind]
 
 
 def _accessors(deferred: _Deferred) -> dict[str, Any]:
     """Returns what xDSL puts into a class, the format aside, which is parsed when it is used."""
     kind = deferred.kind
+    if deferred.verify is _verify:  # the stand-in of a parent, which is defined by now
+        deferred.verify = next(p.__dict__["verify_"] for p in kind.__mro__[1:] if "verify_" in p.__dict__)
     text, is_own = kind.assembly_format, "assembly_format" in kind.__dict__
     kind.assembly_format = None
     try:

@@ -171,6 +171,7 @@ class TargetEnv:
                 debug_info=first.debug_info or other.debug_info,
                 disabled_passes=tuple(sorted({*first.disabled_passes, *other.disabled_passes})),
                 loop_iteration_cap=smallest_cap((first, other)),
+                loses_reads=first.loses_reads or other.loses_reads,
                 clamps_atomics=first.clamps_atomics or other.clamps_atomics,
                 rounds_conversions_twice=first.rounds_conversions_twice or other.rounds_conversions_twice,
                 hides_loop_starts=first.hides_loop_starts or other.hides_loop_starts,

@@ -14,7 +14,6 @@ from ..ir.errors import BuildError, Diagnostic, FeatureNotSupportedError, Kernel
 from ..ir.kernel_info import AspectUse, KernelInfo, LaunchAbi, LocalParameter, Requirements
 from ..ir.target_env import SPIRV_VERSION_OF_VULKAN, TargetEnv
 from .binary import Module, parse, serialise
-from .carry_values import values_carried
 from .clspv import ClspvArgument, kernel_arguments
 from .count_rounds import counted
 from .device_image import DeviceImage
@@ -25,9 +24,9 @@ from .foreign_parameters import Interface, interface_of
 from .foreign_sizes import SizeTable, arrays_of, constant_infos
 from .foreign_types import ForeignTypes, has_rows_as_columns
 from .image_checks import check_image
+from .losing_drivers import module_for
 from .matched_signs import signs_matched
 from .module_view import ModuleView
-from .own_positions import positions_owned
 from .reflect import reflect
 from .reflection import EntryPoint, LinkageSymbol, LocalSize, Reflection
 from .specialise import SpecValue, freeze_spec_constants, set_spec_constant_defaults
@@ -82,11 +81,10 @@ def foreign_kernels(
         if _has_linkage(module):
             # SpecIds of several modules would clash: what is linked has the values that were given here.
             module = parse(freeze_spec_constants(serialise(module)))
-        module = signs_matched(module)
-        if loses_reads:
-            module = values_carried(positions_owned(module))
+        module = module_for(signs_matched(module), loses_reads=loses_reads)
         found = _kernels(module, frozenset(values), label, loop_cap)
-        return replace(found, images=(*found.images, *_library(module, loop_cap))) if is_object else found
+        images = (*found.images, *_library(module, loop_cap)) if is_object else found.images
+        return replace(found, images=tuple(_marked(image, loses_reads=loses_reads) for image in images))
     except SpirvError as error:
         raise _build_error(label, [error.message]) from error
 
@@ -142,6 +140,11 @@ def _library(module: Module, loop_cap: int | None) -> tuple[DeviceImage, ...]:
     )
     check_image(image)
     return (image,)
+
+
+def _marked(image: DeviceImage, *, loses_reads: bool) -> DeviceImage:
+    """Returns an image that says whether it may run on drivers that lose what loops compute."""
+    return replace(image, target_env=replace(image.target_env, loses_reads=loses_reads))
 
 
 def _names(symbols: Sequence[LinkageSymbol]) -> tuple[str, ...]:

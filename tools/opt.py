@@ -104,14 +104,22 @@ def command(
                 f"{file} is no SPIR-V module: it does not begin with the magic number 0x07230203"
             )
         elif _ASSEMBLY.match(text := _decoded(data, file)):
-            from ..spirv.assembly import assembled
-
-            result = transform_binary(assembled(text), name, options)
+            result = transform_binary(_assembled(text, name), name, options)
         else:
             result = transform(text, name, options)
         write_output(result, output)
     except Error as error:
         fail(error)
+
+
+def _assembled(text: str, name: str) -> bytes:
+    from ..spirv.assembly import assembled
+    from ..spirv.errors import SpirvTextError
+
+    try:
+        return assembled(text)
+    except SpirvTextError as error:
+        raise BuildError(f"{name}:{error}", code=error.code) from error
 
 
 def _list_passes() -> None:

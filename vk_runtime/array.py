@@ -325,7 +325,7 @@ class Array:
         max_version: tuple[int, int] | None = None,
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
-    ) -> object:
+    ) -> Any:
         """Returns a DLPack capsule of its memory, after the launches that use it.
 
         Raises:

@@ -83,12 +83,16 @@ def spelling_of(dtype: object) -> str:
 
         if found.names is not None or (len(found.shape) == 1 and found.shape[0] in VECTOR_SIZES):
             return composite_spelling(found)
-    pairs = ""
+    instead = ""
     if found.kind == "c" and found.itemsize <= 16:
-        pairs = (
+        instead = (
             f"; as pairs: lp.asarray(x.view(x.real.dtype).reshape(*x.shape, 2), lp.f{found.itemsize * 4}x2)"
         )
-    raise InvalidError(f"arrays cannot hold dtype {found}: {_choices()}{pairs}")
+    elif found.kind == "O":
+        instead = (
+            "; NumPy finds no numbers in it: give list(x) of a generator or a set, x.astype(…) of an array"
+        )
+    raise InvalidError(f"arrays cannot hold dtype {found}: {_choices()}{instead}")
 
 
 def _choices() -> str:

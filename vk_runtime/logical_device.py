@@ -226,9 +226,13 @@ class LogicalDevice(DeviceState):
 
     def collect(self) -> None:
         """Retires finished submissions, destroys what nobody needs any more.  Call it with the lock held."""
+        self._retire()
+        self.drain()
+
+    def _retire(self) -> None:
+        """Retires finished submissions; a function of its own, since what it names here may go with that."""
         for queue in tuple(self.busy):
             queue.retire()
-        self.drain()
 
     def drain(self) -> None:
         """Destroys what nobody needs any more.  Call it with the lock held.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.frontend import spirv_source
+from lapilli.spirv.foreign import foreign_kernels
 from lapilli.spirv.lpk import LpkFile
 
 from .hostile import joined, split
@@ -64,6 +68,35 @@ def test_mlir_keeps_its_parameters_in_the_code(device, context, tmp_path, is_obj
     assert x.numpy().tolist() == [7.0] * 8
     with pytest.raises(lp.KernelArgumentError):
         lp.Queue(device, context=context).parallel_for(lp.NdRange(8, 4), bundle.get_kernel("fill"), x)
+
+
+UNTIL = """#version 450
+layout(local_size_x = 4) in;
+layout(binding = 0) buffer A { int a[]; };
+layout(binding = 1) buffer O { int o[]; };
+void main() {
+    uint i = gl_GlobalInvocationID.x, n = i;
+    int v;
+    do { v = a[n]; n++; } while (v <= 5);
+    o[i] = v;
+}
+"""
+
+
+@pytest.mark.device
+@pytest.mark.native_only("foreign kernels are not interpreted")
+@pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslang is not installed")
+def test_loops_built_for_other_drivers_suit_the_one_that_loads_them(device, context, tmp_path, monkeypatch):
+    """A driver that loses what loops compute gets them rewritten when the file is loaded."""
+
+    def for_others(binary, **options):
+        return foreign_kernels(binary, **{**options, "loses_reads": False})
+
+    monkeypatch.setattr(spirv_source, "foreign_kernels", for_others)
+    bundle = saved(context, tmp_path / "g.lpk", lp.SourceLanguage.GLSL, UNTIL)
+    a, o = lp.asarray(np.int32([1, 9, 1, 8]), device=device), lp.zeros(4, lp.i32, device=device)
+    lp.Queue(device, context=context).parallel_for(4, bundle.get_kernel("main"), a, o)
+    assert o.numpy().tolist() == [9, 9, 8, 8]
 
 
 @pytest.mark.device

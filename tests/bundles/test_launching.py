@@ -156,8 +156,10 @@ def test_environments_meet():
     assert met == TargetEnv(vulkan_version=(1, 2), max_push_constant_bytes=64, optional_aspects=(2,))
     assert TargetEnv.meet([first]) is first
     capped, checking = TargetEnv(loop_iteration_cap=65535), TargetEnv(checks="debug", debug_info=True)
+    losing = TargetEnv(loses_reads=True)
     met = TargetEnv.meet([first, capped, checking, TargetEnv(loop_iteration_cap=1000, checks="none")])
     assert (met.loop_iteration_cap, met.checks, met.debug_info) == (1000, "debug", True)
+    assert all(TargetEnv.meet(pair).loses_reads for pair in ((capped, losing), (losing, capped)))
     with pytest.raises(ValueError):
         TargetEnv.meet([])
 

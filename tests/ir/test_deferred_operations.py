@@ -31,6 +31,8 @@ from lapilli.ir import deferred_operations as module
 from lapilli.ir.create import create
 from lapilli.ir.deferred_operations import deferred_operations
 
+FORMAT = "$value `:` type($value) `->` type($result) `kind` $kind (`,` `flag` $flag^)? attr-dict"
+
 
 class Shape(IRDLOperation):
     """What two operations have in common."""
@@ -93,6 +95,63 @@ def test_create_and_clone_define_the_class() -> None:
         assert op.properties == {"kind": i32} and op.clone().value is value
 
 
+@pytest.mark.parametrize("use", ["read", "write", "verify", "print"])
+def test_create_leaves_the_class_until_somebody_looks_into_the_operation(use: str) -> None:
+    kind = deferred(FORMAT if use == "print" else None)
+    value = AnyOp(result_types=[i32]).results[0]
+    op = create(kind, (value,), (i32,), {"flag": UnitAttr()} if use == "verify" else {})
+    assert is_deferred(kind) and op.properties["kind"] == i32 and op.name == "test.made"
+    if use == "read":
+        assert kind.value is Shape.value and is_deferred(kind)  # asking the class is not asking an operation
+        assert op.value is value
+    elif use == "write":
+        op.flag = UnitAttr()  # pyright: ignore[reportAttributeAccessIssue]
+        assert op.properties["flag"] == UnitAttr() and "flag" not in vars(op)
+    elif use == "verify":
+        with pytest.raises(VerifyException, match="no flags"):
+            op.verify()
+    else:
+        at_once = create(make(FORMAT), (value,), (i32,))
+        assert str(op) == str(at_once) and ": i32 -> i32 kind" in str(op)
+    assert not is_deferred(kind)
+
+
+def test_a_class_verifies_as_its_deferred_parent_does() -> None:
+    with deferred_operations():
+
+        @irdl_op_definition
+        class Parent(IRDLOperation):
+            name = "test.parent"
+
+            def verify_(self) -> None:
+                raise VerifyException("as the parent says")
+
+        @irdl_op_definition
+        class Child(Parent):
+            name = "test.child"
+
+    with pytest.raises(VerifyException, match="as the parent says"):
+        create(Child).verify()
+
+
+def test_constants_of_imported_modules_are_verified_by_the_tests_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with deferred_operations():
+
+        @irdl_attr_definition
+        class Single(ParametrizedAttribute):
+            name = "test.single"
+            first: IntegerType
+
+        with pytest.raises(VerifyException, match="parameter 'first' does not verify"):
+            Single(UnitAttr())  # pyright: ignore[reportArgumentType]
+        monkeypatch.setattr(module.config, "verify", False)
+        Single(UnitAttr())  # pyright: ignore[reportArgumentType]
+    with pytest.raises(VerifyException, match="parameter 'first' does not verify"):
+        Single(UnitAttr())  # pyright: ignore[reportArgumentType]
+
+
 def test_traits_are_there_before_and_stay() -> None:
     kind = deferred()
     assert kind.has_trait(Pure) and kind.has_trait(Commutative())
@@ -112,7 +171,7 @@ def test_a_subclass_defines_its_parents() -> None:
 
 
 def test_parsing_defines_the_class_and_its_format() -> None:
-    kind = deferred("$value `:` type($value) `->` type($result) `kind` $kind (`,` `flag` $flag^)? attr-dict")
+    kind = deferred(FORMAT)
     context = Context()
     context.load_dialect(Builtin)
     context.load_dialect(Dialect("test", [AnyOp, kind]))
@@ -148,7 +207,7 @@ def test_attributes_are_defined_when_they_are_verified() -> None:
 
     definition = Pair.get_irdl_definition()
     assert isinstance(definition, module.DeferredParameters) and definition.name == "test.pair"
-    assert "_definition" not in vars(definition)
+    assert "definition" not in vars(definition)
     assert Pair(i32, UnitAttr()).first is i32
     assert [name for name, _ in definition.parameters] == ["first", "second"]
     with pytest.raises(VerifyException, match="parameter 'first' does not verify"):
@@ -164,7 +223,7 @@ def test_attributes_without_parameters_are_not_defined_at_all() -> None:
             SIZE: ClassVar[int] = 3
 
     Mark().verify()
-    assert Mark().parameters == () and "_definition" not in vars(Mark.get_irdl_definition())
+    assert Mark().parameters == () and "definition" not in vars(Mark.get_irdl_definition())
 
 
 def test_other_threads_and_later_classes_are_left_alone() -> None:
@@ -208,7 +267,7 @@ print(len(kinds), len(deferred_operations._deferred) > 300, file=sys.stderr)
 for kind in kinds:
     definition = kind.get_irdl_definition()
     shown = repr(definition).replace("traits=" + repr(definition.traits), "")
-    own = sorted(name for name in kind.__dict__ if name not in ("__new__", "__doc__"))
+    own = sorted(name for name in kind.__dict__ if name != "__doc__")
     print(kind.name, re.sub(r" at 0x\\w+", "", shown), own, sorted(map(repr, kind.traits)))
 for kind in (kind for dialect in dialects for kind in dialect.attributes):
     definition = kind.get_irdl_definition() if hasattr(kind, "get_irdl_definition") else None

@@ -150,7 +150,10 @@ def test_kernels_come_and_go_without_growth(device):
     assert len(gc.get_objects()) < count + 10 * 2000
 
 
-def test_queues_come_and_go_without_growth(device):
+@pytest.mark.parametrize("is_staged", [False, True])
+def test_queues_come_and_go_without_growth(device, is_staged):
+    if is_staged:
+        device = Device(device.physical, device.selector, staged_memory=True)
     array = lp.zeros(100, device=device)
     for _ in range(3):
         add_one[100].on(lp.Queue(device))(array)
@@ -161,6 +164,8 @@ def test_queues_come_and_go_without_growth(device):
     assert (array.numpy() == 33).all()
     # The last queue stays with the array, which remembers who used it last.
     assert footprint(device)[0] <= before[0] + 2
+    if is_staged:
+        device.shut_down()
 
 
 def test_reference_cycles_through_pending_work_are_collected(device):

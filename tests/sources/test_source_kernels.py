@@ -271,3 +271,43 @@ def test_kernels_from_source_have_no_id(device: lp.Device):
     assert set(lp.get_kernel_ids()) == before
     with pytest.raises(lp.UnknownKernelError):
         lp.get_kernel_id("iota")
+
+
+STRUCTS = """
+import lapilli as lp
+
+@lp.struct
+class Point:
+    x: lp.f32
+    y: lp.f32 = 2.0
+
+@lp.struct
+class Weighted(Point):
+    weight: lp.i32 = 3
+
+@lp.kernel
+def moment(points: lp.In[Weighted], out: lp.Array[lp.f32]):
+    out[0] = Weighted(1.0).y
+    for p in points:
+        out[0] += p.x * p.weight
+"""
+
+
+def test_python_structs_inherit_their_members(device, queue, context):
+    kernel = lp.build(create(context, source=STRUCTS)).ext_oneapi_get_kernel("moment")
+
+    @lp.struct
+    class Mass:  # the layout of Weighted
+        x: lp.f32
+        y: lp.f32
+        weight: lp.i32
+
+    out = lp.zeros(1, device=device)
+    queue.parallel_for(1, kernel, lp.asarray([Mass(0.5, 0.0, 4), Mass(1.0, 0.0, 5)], device=device), out)
+    assert out.numpy()[0] == 9.0
+
+
+def test_python_structs_inherit_from_structs_alone(context):
+    text = STRUCTS.replace("Weighted(Point)", "Weighted(lp.Queue)")
+    with pytest.raises(lp.BuildError, match="class 'Weighted': expected a struct of this text as its base"):
+        lp.build(create(context, source=text))

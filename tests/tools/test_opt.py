@@ -246,6 +246,7 @@ def test_constants_of_binaries_are_set_and_frozen(tmp_path: Path) -> None:
     source.with_suffix(".spvasm").write_text(text)
     done = CliRunner().invoke(command, [str(source.with_suffix(".spvasm")), "-t", "mlir"])
     assert done.stdout == out.read_text()
+    assert "<stdin>:1:14: Invalid capability" in opt(stdin="OpCapability None\n").stderr
 
 
 def test_passes_are_listed_with_what_they_do() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import lapilli as lp
+from lapilli.frontend.interpretation import interpret
 
 COEFF = lp.SpecializationId(lp.FixedArray[lp.f32, 3, 3])
 SCALE = lp.SpecializationId(lp.f32, 1.0)
@@ -28,6 +29,24 @@ class Sample:
 
 
 SAMPLE = lp.SpecializationId(Sample, value=2.0)
+
+
+@lp.struct
+class Ray:
+    origin: lp.f32x3
+    direction: lp.f32x3 = lp.f32x3(0.0, 0.0, 1.0)  # on the host tuples do too, which checkers refuse
+
+
+@lp.kernel
+def turned(rays: lp.Array[Ray], ends: lp.Out[lp.f32x3]) -> None:
+    i = lp.global_id(0)
+    turn = lp.FixedArray[lp.f32, 2, 2](0, 1, -1, 0)
+    ends[i] = rays[i].origin + turn[0, 1] * rays[i].direction
+
+
+turned[1](lp.asarray([Ray(lp.f32x3(0.0, 0.0, 0.0))]), lp.empty(1, lp.f32x3))
+interpret(turned, 1, (np.zeros(1, np.float32), np.zeros((1, 3), np.float32)))
+shared = np.from_dlpack(lp.ones(4))
 
 
 @lp.device_has(lp.Aspect.FP64, lp.Aspect.FP16)

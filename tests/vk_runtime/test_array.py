@@ -131,6 +131,14 @@ def test_dtypes_that_arrays_cannot_hold(device, source):
         lp.asarray(source, device=device)
 
 
+@pytest.mark.parametrize(
+    "source", [(n for n in range(3)), {1, 2}, np.array([1, None])], ids=["gen", "set", "none"]
+)
+def test_what_numpy_finds_no_numbers_in_says_what_to_give(device, source):
+    with pytest.raises(lp.InvalidError, match=r"give list\(x\) of a generator"):
+        lp.asarray(source, device=device)
+
+
 def test_complex_numbers_become_pairs_as_the_message_says(device):
     x = np.array([[1 + 2j, 3 - 4j]], np.complex64)
     with pytest.raises(lp.InvalidError) as caught:
