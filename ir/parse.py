@@ -226,9 +226,8 @@ def _explained(message: str) -> str:
         return f"{message}; kernels are made of the dialects {', '.join(DIALECTS)}: lower it to these with mlir-opt"
     if unknown is not None and unknown[1].startswith("spirv."):
         return f"{message}; the spirv dialect here has what compute shaders may use, and nothing of OpenCL's kernels"
-    if message.startswith(
-        " in "
-    ):  # xDSL names the token that it expected by a spelling, and this one has none
+    # xDSL names the token that it expected by a spelling, and this one has none.
+    if message.startswith(" in "):
         return "expected an operation, a block or }"
     if message.endswith("does not have a custom format."):
         return f"{message[:-1]} here; write it in generic syntax, as mlir-opt --mlir-print-op-generic does"
