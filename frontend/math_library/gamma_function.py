@@ -54,6 +54,8 @@ LOG_ROOT_TWO_PI = 0.9189385332046728
 PI = 3.141592653589793
 LARGE = 10.0
 """From here on the series counts."""
+DIVISOR_SCALE = 2.0**-64
+"""Of one factor: keeps what divides in Γ(-a) far from the largest float wherever the quotient is not 0."""
 EXP_SERIES = (
     1.0,
     1.0,
@@ -91,7 +93,7 @@ def is_odd(whole: Any) -> Any:
 def gamma_of_positive(
     a: Any, z: Any, product: Any, power: Any, decay: Any, coefficients: Any, series: Any
 ) -> Any:
-    """Two factors of a Γ(a) below 1, and of Γ(a) from there on: below 2**126 wherever Γ(-a) is not 0.
+    """Two factors of a Γ(a) below 1, and of Γ(a) from there on: finite wherever Γ(-a) is not 0.
 
     `power` is a**((a - 1/2) / 2).  Near its poles Γ(-a) is not 0 long after Γ(a) has become infinite.
     """
@@ -106,8 +108,10 @@ def gamma_of_positive(
 def gamma(x: Any, a: Any, first: Any, second: Any, sine: Any) -> Any:
     """Γ(x) from what `gamma_of_positive` gives for a = |x|."""
     of_positive = first * second
-    # Devices may flush the reciprocal of a divisor beyond 2**126 (NVIDIA's do), so the factors divide one by one.
-    below = PI / (sine * max(a, 1.0)) / first / second
+    # Devices may flush the reciprocal of a divisor beyond 2**126 (NVIDIA's do), and take a / b / c for a / (b c).
+    is_far = a >= LARGE
+    below = PI / (sine * max(a, 1.0) * first * lp.select(is_far, second * DIVISOR_SCALE, second))
+    below = lp.select(is_far, below * DIVISOR_SCALE, below)
     below = lp.select(is_odd(lp.math.floor(a)), below, -below)
     above = lp.select(a < 1.0, of_positive / a, of_positive)
     result = lp.select(x < 0.0, below, above)

@@ -114,10 +114,12 @@ def refined_root(t: Any, x: Any) -> Any:
 
 
 def last_root_step(t: Any, x: Any, form: Any) -> Any:
-    """Newton's step from an estimate whose square is exact."""
+    """One more from an estimate of half the bits: x less its cube is exact, so the division need not be."""
     estimate = upper_half(t, form)
-    quotient = x / (estimate * estimate)
-    return estimate + estimate * ((quotient - estimate) / (2.0 * estimate + quotient))
+    square = estimate * estimate
+    high = upper_half(square, form)
+    rest = (x - estimate * high) - estimate * (square - high)
+    return estimate + estimate * (rest / (2.0 * estimate * square + x))
 
 
 def cbrt_f32(x: lp.f32) -> lp.f32:
