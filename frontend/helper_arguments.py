@@ -14,7 +14,18 @@ from .ir_types import F32
 from .source import FunctionSource
 from .struct_types import StructType, value_type_of
 from .types import FixedArrayType, ScalarType, scalar_of
-from .values import Array, FixedArray, RangeValue, Scalar, Static, Tuple, Value, describe
+from .values import (
+    BoundMethod,
+    Elements,
+    FixedArray,
+    Iteration,
+    RangeValue,
+    Scalar,
+    Static,
+    Tuple,
+    Value,
+    describe,
+)
 from .vector_types import VecType
 
 
@@ -109,16 +120,30 @@ def parameter_names(source: FunctionSource) -> list[str]:
 
 def _argument(fb: FunctionBuilder, node: ast.expr) -> Value:
     value = fb.evaluate(node)
-    if not isinstance(value, Scalar | Array | FixedArray | Tuple | Static):
-        hint = "pass its bounds, and write the range in the function"
-        if not isinstance(value, RangeValue):
-            hint = "pass the tuples or arrays, and write enumerate or zip in the function"
-        raise fb.error(node, f"{describe(value)} cannot be an argument", "LP2045", hint=hint)
-    if isinstance(value, FixedArray) and value.prefix:
-        raise fb.error(
-            node, "a row of a fixed array cannot be an argument", "LP2045", hint="pass the whole array"
-        )
+    _refuse_of_caller(fb, value, node)
     return value
+
+
+def _refuse_of_caller(fb: FunctionBuilder, value: Value, node: ast.expr) -> None:
+    """Raises CompileError where an argument, or an item of it, is made of values that only its caller has."""
+    match value:
+        case Tuple(items=items):
+            for item in items:
+                _refuse_of_caller(fb, item, node)
+            return
+        case RangeValue():
+            hint = "pass its bounds, and write the range in the function"
+        case Iteration() | Elements():
+            hint = "pass the tuples or arrays, and write enumerate or zip in the function"
+        case Static(obj=BoundMethod()):
+            hint = "pass the struct, and call its method in the function"
+        case FixedArray(prefix=prefix) if prefix:
+            raise fb.error(
+                node, "a row of a fixed array cannot be an argument", "LP2045", hint="pass the whole array"
+            )
+        case _:
+            return
+    raise fb.error(node, f"{describe(value)} cannot be an argument", "LP2045", hint=hint)
 
 
 def _default(

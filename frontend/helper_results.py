@@ -7,7 +7,7 @@ cannot be compiled; it is walked as its caller is, so that what it returns joins
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from xdsl.ir import SSAValue
 
@@ -17,7 +17,20 @@ from .fixed_arrays import fixed_ssa
 from .function_builder import FunctionBuilder, UnknownTypeError
 from .inference import walk_types
 from .names import typed_value
-from .values import Array, FixedArray, LocalArray, Scalar, Tuple, Value
+from .values import (
+    Array,
+    BoundMethod,
+    Elements,
+    FixedArray,
+    Iteration,
+    LocalArray,
+    RangeValue,
+    Scalar,
+    Static,
+    Tuple,
+    Value,
+    describe,
+)
 
 
 def is_open(values: Iterable[Value]) -> bool:
@@ -50,7 +63,15 @@ def open_result(helper: FunctionBuilder) -> Value:
 def flattened(
     helper: FunctionBuilder, value: Value, leaves: list[SSAValue], *, keeps_constants: bool
 ) -> Value:
-    """Collects the IR values of a result; returns what remains of it without them."""
+    """Collects the IR values of a result; returns what remains of it without them.
+
+    Raises:
+        CompileError: the result is made of what ends with the helper.
+    """
+
+    def part(inner: Value) -> Value:
+        return flattened(helper, inner, leaves, keeps_constants=keeps_constants)
+
     match value:
         case Scalar(type=scalar, const=const) if const is None or not (keeps_constants or value.is_weak):
             ssa = helper.ssa(value)
@@ -58,9 +79,11 @@ def flattened(
             leaves.append(ssa)
             return Scalar(scalar, bounds=value.bounds)
         case Tuple(items=items):
-            return value.with_items(
-                [flattened(helper, item, leaves, keeps_constants=keeps_constants) for item in items]
-            )
+            return value.with_items([part(item) for item in items])
+        case RangeValue():
+            return _with_bounds(value, part)
+        case Iteration(rounds=rounds):
+            return Iteration(tuple(map(part, rounds)))
         case FixedArray(type=fixed):
             ssa = fixed_ssa(helper, value)
             assert ssa is not None
@@ -73,8 +96,22 @@ def flattened(
                 "LP2049",
                 hint="make the array in the caller and pass it to the helper",
             )
+        case Elements() | Static(obj=BoundMethod()):
+            raise helper.error(
+                None,
+                f"'{helper.source.name}' returns {describe(value)}, which is of its own arguments",
+                "LP2049",
+                hint="write enumerate or zip in the for statement of the caller, and call methods there",
+            )
         case _:
             return value
+
+
+def _with_bounds(value: RangeValue, convert: Callable[[Value], Value]) -> RangeValue:
+    """Returns a range with its start, stop and step converted, in this order."""
+    start, stop, step = (convert(bound) for bound in (value.start, value.stop, value.step))
+    assert isinstance(start, Scalar) and isinstance(stop, Scalar) and isinstance(step, Scalar)
+    return RangeValue(start, stop, step, value.is_static)
 
 
 def rebuilt(shape: Value, results: Iterator[SSAValue] | None, arguments: list[Value]) -> Value:
@@ -86,6 +123,10 @@ def rebuilt(shape: Value, results: Iterator[SSAValue] | None, arguments: list[Va
             return FixedArray(fixed, None if results is None else next(results))
         case Tuple(items=items):
             return shape.with_items([rebuilt(item, results, arguments) for item in items])
+        case RangeValue():
+            return _with_bounds(shape, lambda bound: rebuilt(bound, results, arguments))
+        case Iteration(rounds=rounds):
+            return Iteration(tuple(rebuilt(item, results, arguments) for item in rounds))
         case Array(parameter=parameter):
             return arguments[parameter]
         case _:

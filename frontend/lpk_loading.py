@@ -26,10 +26,10 @@ from ..ir.lazy_logging import logger_of
 from ..ir.target_env import TargetEnv, smallest_cap
 from ..spirv.count_rounds import for_driver
 from ..spirv.device_image import DeviceImage as SpirvImage
+from ..spirv.driver_remedies import image_for
 from ..spirv.empty_module import EMPTY_MODULE
 from ..spirv.float_modes import preserving
 from ..spirv.image_checks import check_image
-from ..spirv.losing_drivers import image_for
 from ..spirv.lpk import ImageRecord, LpkFile
 from ..vk_runtime.bundle_errors import ConstraintError, type_name
 from ..vk_runtime.bundle_image import DeviceImage, linked, of_file
@@ -279,7 +279,7 @@ class LoadedFile:
         if not any(self._file.header.kernels[position].is_foreign for position in record.ids):
             image = preserving(image, env)
         else:
-            image = image_for(image, loses_reads=env.loses_reads)
+            image = image_for(image, env)
         return for_driver(image, smallest_cap(device.target_env for device in devices))
 
     def _refused(

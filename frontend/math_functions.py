@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math as python_math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from functools import partial
 
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation
@@ -56,10 +56,49 @@ _DEVICE: dict[str, type[Operation]] = {
 _LIBRARY = (*_DEVICE, "expm1", "log1p", "log10", "cbrt", "erf", "erfc", "gamma", "lgamma")
 """Functions of one number in `math_library`."""
 
-_FOLDS: dict[str, Callable[[float], float]] = {
-    "sqrt": python_math.sqrt,
-    **{name: getattr(python_math, name) for name in _LIBRARY},
+_WHOLE: dict[str, Callable[[float], int]] = {
+    "floor": python_math.floor,
+    "ceil": python_math.ceil,
+    "trunc": python_math.trunc,
 }
+
+
+def _whole(name: str, value: float) -> float:
+    return python_math.copysign(_WHOLE[name](value), value)  # -0.0 stays it
+
+
+def _rsqrt(value: float) -> float:
+    return 1.0 / python_math.sqrt(value)
+
+
+def _fract(value: float) -> float:
+    return value - python_math.floor(value)
+
+
+_FOLDS: dict[str, Callable[..., float]] = {
+    "sqrt": python_math.sqrt,
+    "rsqrt": _rsqrt,
+    **{name: partial(_whole, name) for name in _WHOLE},
+    "degrees": python_math.degrees,
+    "radians": python_math.radians,
+    "fract": _fract,
+    **{
+        name: getattr(python_math, name)
+        for name in (*_LIBRARY, "atan2", "copysign", "fabs", "fmod", "hypot", "remainder")
+    },
+}
+"""Functions of literals only, which are literals again: one of a f64 kernel is not rounded to f32."""
+
+
+def folded(name: str, arguments: Sequence[Value]) -> Scalar | None:
+    """Returns the result of a function of literals; None of others, and where it is an error in Python."""
+    literals = [v.const for v in arguments if isinstance(v, Scalar) and v.is_weak and v.const is not None]
+    if name not in _FOLDS or len(literals) != len(arguments):
+        return None
+    try:
+        return constant(float(_FOLDS[name](*literals)))
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        return None  # outside of its domain the device says NaN or infinity; a wrong count is reported later
 
 
 def _name(fb: FunctionBuilder) -> str:
@@ -91,10 +130,9 @@ def _as_float(fb: FunctionBuilder, value: Scalar, scalar: ScalarType, node: ast.
 def compile_unary_function(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles the functions of one number."""
     name = _name(fb)
-    literal = arguments[0] if len(arguments) == 1 else None
-    if isinstance(literal, Scalar) and literal.is_weak and literal.const is not None and name in _FOLDS:
-        with suppress(ValueError, OverflowError):  # outside of its domain the device says NaN or infinity
-            return constant(float(_FOLDS[name](literal.const)))
+    literal = folded(name, arguments)
+    if literal is not None:
+        return literal
     (value,) = float_operands(fb, node, arguments, 1)
     if name in _EXACT:
         return unary(fb, _EXACT[name], value)
@@ -128,13 +166,17 @@ def library(fb: FunctionBuilder, name: str, operands: Sequence[Scalar], node: as
 @intrinsic("math.fabs")
 def compile_fabs(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``lp.math.fabs(x)``."""
-    return absolute(fb, float_operands(fb, node, arguments, 1)[0], node)
+    literal = folded("fabs", arguments)
+    return literal or absolute(fb, float_operands(fb, node, arguments, 1)[0], node)
 
 
 @intrinsic("math.atan2", "math.fmod", "math.hypot", "math.remainder")
 def compile_binary_function(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``atan2(y, x)``, ``fmod(x, y)`` (the sign of x), ``hypot(x, y)`` and ``remainder(x, y)`` (IEEE 754)."""
     name = _name(fb)
+    literal = folded(name, arguments)
+    if literal is not None:
+        return literal
     operands = float_operands(fb, node, arguments, 2)
     if name == "atan2" and name in fb.module.device_functions and operands[0].type is not F64:
         return _binary(fb, math.Atan2Op, *operands)
@@ -144,6 +186,9 @@ def compile_binary_function(fb: FunctionBuilder, node: ast.Call, arguments: list
 @intrinsic("math.copysign")
 def compile_copysign(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``lp.math.copysign(x, y)``."""
+    literal = folded("copysign", arguments)
+    if literal is not None:
+        return literal
     return with_sign_of(fb, *float_operands(fb, node, arguments, 2))
 
 

@@ -14,7 +14,7 @@ from .conversions import convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
 from .ir_types import F32, ir_type
-from .math_functions import calculate, float_operands, unary, with_sign_of
+from .math_functions import calculate, float_operands, folded, unary, with_sign_of
 from .types import bf16
 from .values import Scalar, Value, constant
 
@@ -99,6 +99,9 @@ def compile_sign(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) ->
 def compile_scaled(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``fract(x)`` = x - floor(x), ``degrees(x)`` and ``radians(x)``."""
     name = fb.callee.removeprefix("math.")
+    literal = folded(name, arguments)
+    if literal is not None:
+        return literal
     (value,) = float_operands(fb, node, arguments, 1)
     if name == "fract":
         return calculate(fb, "Sub", value, unary(fb, math.FloorOp, value), node)

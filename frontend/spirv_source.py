@@ -42,7 +42,7 @@ def compiled_spirv(binary: bytes, request: SourceRequest, label: str) -> Compile
         label=label,
         is_object=request.is_object,
         loop_cap=cap,
-        loses_reads=request.env.loses_reads,
+        env=request.env,
     )
     _check_depth(binary, request, label)
     warnings = [*found.warnings, *_loop_warnings(found.images, cap)]

@@ -263,7 +263,7 @@ def describe(value: Value) -> str:
 _KINDS = {
     **dict.fromkeys(("BuiltinFunction", "Intrinsic", "builtin_function_or_method"), "function"),
     **dict.fromkeys(("FixedArrayType", "ScalarType", "StructType", "VecType"), "type"),
-    "Member": "method",
+    **dict.fromkeys(("BoundMethod", "Member"), "method"),
 }
 """What messages call things whose class is a matter of the compiler."""
 

@@ -17,6 +17,7 @@ from .binary import Module, parse, serialise
 from .clspv import ClspvArgument, kernel_arguments
 from .count_rounds import counted
 from .device_image import DeviceImage
+from .driver_remedies import marked, module_for
 from .errors import SpirvError
 from .foreign_capabilities import Needs, needs_of
 from .foreign_module import isolate, library, rebind, without_hints, without_tool_instructions
@@ -24,7 +25,6 @@ from .foreign_parameters import Interface, interface_of
 from .foreign_sizes import SizeTable, arrays_of, constant_infos
 from .foreign_types import ForeignTypes, has_rows_as_columns
 from .image_checks import check_image
-from .losing_drivers import module_for
 from .matched_signs import signs_matched
 from .module_view import ModuleView
 from .reflect import reflect
@@ -33,6 +33,9 @@ from .specialise import SpecValue, freeze_spec_constants, set_spec_constant_defa
 from .tables import Capability, ExecutionMode, ExecutionModel, Op, enumerant_name
 from .tools import DEFAULT_TARGET_ENV, SCALAR_LAYOUT, spirv_tools
 from .validation import validate
+
+PLAIN_ENV = TargetEnv()
+"""Of a driver without faults."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +57,7 @@ def foreign_kernels(
     label: str = "SPIR-V",
     is_object: bool = False,
     loop_cap: int | None = None,
-    loses_reads: bool = False,
+    env: TargetEnv = PLAIN_ENV,
 ) -> ForeignKernels:
     """Returns the kernels of a module.
 
@@ -64,8 +67,7 @@ def foreign_kernels(
         label: what messages call the module.
         is_object: whether the module is to be linked, and may import and export.
         loop_cap: rounds after which the driver ends all loops; kernels then count theirs, see `count_rounds`.
-        loses_reads: whether the driver loses what loops have computed, or reads late what
-            they carry, see `carry_values` and `own_positions`.
+        env: of the driver; says which remedies for its faults it needs, see `driver_remedies`.
 
     Raises:
         BuildError: the bytes are no valid SPIR-V for Vulkan; its log has every finding.
@@ -81,10 +83,10 @@ def foreign_kernels(
         if _has_linkage(module):
             # SpecIds of several modules would clash: what is linked has the values that were given here.
             module = parse(freeze_spec_constants(serialise(module)))
-        module = module_for(signs_matched(module), loses_reads=loses_reads)
+        module = module_for(signs_matched(module), env)
         found = _kernels(module, frozenset(values), label, loop_cap)
         images = (*found.images, *_library(module, loop_cap)) if is_object else found.images
-        return replace(found, images=tuple(_marked(image, loses_reads=loses_reads) for image in images))
+        return replace(found, images=tuple(marked(image, env) for image in images))
     except SpirvError as error:
         raise _build_error(label, [error.message]) from error
 
@@ -140,11 +142,6 @@ def _library(module: Module, loop_cap: int | None) -> tuple[DeviceImage, ...]:
     )
     check_image(image)
     return (image,)
-
-
-def _marked(image: DeviceImage, *, loses_reads: bool) -> DeviceImage:
-    """Returns an image that says whether it may run on drivers that lose what loops compute."""
-    return replace(image, target_env=replace(image.target_env, loses_reads=loses_reads))
 
 
 def _names(symbols: Sequence[LinkageSymbol]) -> tuple[str, ...]:

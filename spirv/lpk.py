@@ -197,6 +197,8 @@ class LpkFile:
             raise InvalidError(f"the bundle file {path} does not fit into memory", code="LP1060") from None
         except Exception as error:  # OSError, ValueError of a NUL in a path, and those of damaged zip files
             reason = getattr(error, "strerror", None) or error
+            if isinstance(error, NotADirectoryError):
+                reason = f"{reason}; in a zip file give what importlib.resources.files(…) has, not its text"
             raise InvalidError(f"the bundle file {path} cannot be read: {reason}", code="LP1060") from error
         return LpkFile(data, str(path))
 

@@ -93,8 +93,9 @@ class Profile:
         from rich.console import Console
 
         out = StringIO()
-        # Within a notebook a console would show the table in the cell, and write nothing into the file.
-        Console(file=out, width=140, force_jupyter=False).print(self.table())
+        # Within a notebook a console would show the table in the cell, and write nothing into the file; colours are
+        # asked for there by FORCE_COLOR.
+        Console(file=out, width=140, force_jupyter=False, color_system=None).print(self.table())
         return out.getvalue().rstrip("\n")
 
     def __repr__(self) -> str:

@@ -59,7 +59,8 @@ WILD_ATOMICS = Quirk(
     versions=None,
     fault="robustBufferAccess does not hold for atomic operations that change memory: an index out of range changes "
     "what lies around the buffer, or ends the process.",
-    remedy="TargetEnv.clamps_atomics: passes/convert_to_spirv/array_parameter.py.",
+    remedy="TargetEnv.clamps_atomics: passes/convert_to_spirv/array_parameter.py; in modules of other compilers "
+    "spirv/clamp_atomics.py.",
     test="tests/device/test_atomics.py",
     shown_by="",  # it would end the process
 )

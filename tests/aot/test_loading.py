@@ -95,6 +95,8 @@ def test_bytes_and_resources_of_packages_are_loaded(project, device, context):
         lp.load_kernel_bundle(context, b"PNG")
     with pytest.raises(lp.InvalidError, match=r"library\.zip/none cannot be read"):
         lp.load_kernel_bundle(context, zipfile.Path(archive, "none"))
+    with pytest.raises(lp.InvalidError, match=r"give what importlib\.resources\.files"):
+        lp.load_kernel_bundle(context, str(resource))
     archive.write_bytes(archive.read_bytes().replace(b"PLK", b"XXX").replace(b"lapilli", b"lapillo"))
     with pytest.raises(lp.InvalidError, match="cannot be read: Bad CRC-32"):
         lp.load_kernel_bundle(context, zipfile.Path(archive, "library/kernels.lpk"))

@@ -9,6 +9,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.frontend import spirv_source
+from lapilli.ir.target_env import TargetEnv
 from lapilli.spirv.foreign import foreign_kernels
 from lapilli.spirv.lpk import LpkFile
 
@@ -90,7 +91,7 @@ def test_loops_built_for_other_drivers_suit_the_one_that_loads_them(device, cont
     """A driver that loses what loops compute gets them rewritten when the file is loaded."""
 
     def for_others(binary, **options):
-        return foreign_kernels(binary, **{**options, "loses_reads": False})
+        return foreign_kernels(binary, **{**options, "env": TargetEnv()})
 
     monkeypatch.setattr(spirv_source, "foreign_kernels", for_others)
     bundle = saved(context, tmp_path / "g.lpk", lp.SourceLanguage.GLSL, UNTIL)

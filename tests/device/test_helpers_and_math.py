@@ -219,3 +219,21 @@ def test_a_call_that_inference_tries_again_is_no_recursion(device):
     x = lp.asarray(np.float32([-1, 2, 3]), device=device)
     called_before_its_argument_has_a_type[3](x)
     assert x.numpy().tolist() == [-4, 12, 18]
+
+
+def own_rounds(n, of):
+    return range(1, n * of), enumerate((n, 2 * n))
+
+
+@lp.kernel
+def loops_over_results(n: lp.i32, out: lp.Array[lp.i32]):
+    for k in own_rounds(n, 2)[0]:
+        out[0] += k
+    for i, v in own_rounds(n + out[1], 2)[1]:
+        out[2] += (i + 1) * v
+
+
+def test_helpers_return_what_loops_run_over(device):
+    out = lp.zeros(3, lp.i32, device=device)
+    loops_over_results[1](4, out)
+    assert out.numpy().tolist() == [28, 0, 20]

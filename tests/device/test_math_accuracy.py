@@ -199,6 +199,22 @@ def test_errors_are_as_documented(device, tmp_path, dtype):
     assert not worse, worse
 
 
+def test_functions_of_literals_are_literals(device, tmp_path):
+    """They take the type of what they meet, and are not f32 before."""
+    _require(device, "f64")
+    values = {
+        "radians(1.0)": math.radians(1), "degrees(0.1)": math.degrees(0.1), "floor(1e30)": 1e30, "ceil(-1e30)": -1e30,
+        "trunc(1e30)": 1e30, "rsqrt(3.0)": 1 / math.sqrt(3), "fract(0.1)": 0.1, "fabs(-0.1)": 0.1,
+        "atan2(1.0, 3.0)": math.atan2(1, 3), "hypot(0.1, 0.2)": math.hypot(0.1, 0.2),
+        "fmod(0.7, 0.2)": math.fmod(0.7, 0.2),
+        "copysign(0.1, -1.0)": -0.1, "remainder(0.7, 0.2)": math.remainder(0.7, 0.2), "ceil(-0.5)": -0.0,
+    }  # fmt: skip
+    kernel = _kernel(tmp_path, "f64", [f"x * lp.math.{call}" for call in values])
+    found = _run(kernel, device, np.ones(1), np.ones(1), len(values))[:, 0]
+    np.testing.assert_allclose(found, list(values.values()), rtol=1e-15)
+    assert np.signbit(found[-1])
+
+
 def test_signs_of_zeros(device, tmp_path):
     names = [
         "sin",

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.spirv import foreign, losing_drivers
+from lapilli.spirv import driver_remedies, foreign
 from lapilli.vk_runtime.quirks import QUIRKS, driver_version, has_quirk
 
 pytestmark = [pytest.mark.device, pytest.mark.native_only("driver faults are of devices")]
@@ -108,7 +108,7 @@ READS_UNTIL = """
 
 
 def test_lost_reads(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(losing_drivers, "values_carried", lambda module: module)
+    monkeypatch.setattr(driver_remedies, "values_carried", lambda module: module)
     found, x = lp.zeros(4, device=device), lp.asarray(np.float32([1, 9, 1, 8]), device=device)
     text = _shader(4, READS_UNTIL, "layout(binding = 1) buffer In { float x[]; };")
     kernel = _kernel(device, lp.SourceLanguage.GLSL, text)
@@ -132,7 +132,7 @@ COMPUTED_UNTIL = """
 
 
 def test_recomputed_values(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(losing_drivers, "values_carried", lambda module: module)
+    monkeypatch.setattr(driver_remedies, "values_carried", lambda module: module)
     found = lp.zeros(4, device=device)
     kernel = _kernel(device, lp.SourceLanguage.GLSL, _shader(4, COMPUTED_UNTIL))
     _run(device, kernel, 4, found)
@@ -299,7 +299,7 @@ def test_double_to_half(device: lp.Device) -> None:
 
 
 def test_carried_positions_in_glsl(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(losing_drivers, "positions_owned", lambda module: module)
+    monkeypatch.setattr(driver_remedies, "positions_owned", lambda module: module)
     body = "int k = 39; while (k > 0) { p[k] = p[k] + p[k - 1]; k = k - 1; }"
     body = f"float p[40]; for (int k = 0; k < 40; k++) p[k] = 1.0; {body}"
     shader = f"{body} found[gl_LocalInvocationIndex] = p[gl_LocalInvocationIndex];"

@@ -207,9 +207,10 @@ def require_chrome_format(entries: list[dict[str, Any]]) -> None:
 
 def test_the_text_is_text_in_a_notebook_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)  # rich asks it before it shows output
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as ipykernel does
     with lp.profile() as profile:
         pass
-    assert "profile of" in str(profile)
+    assert "profile of" in str(profile) and "\x1b" not in str(profile)
 
 
 def event_at(start_ns: int, **fields: Any) -> ProfileEvent:
