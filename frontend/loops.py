@@ -212,6 +212,13 @@ def _build_round(fb: FunctionBuilder, node: ast.For | ast.While, live: Live, ins
     fb.node = node
 
 
+def _clear_flags(fb: FunctionBuilder) -> None:
+    """Says at a round's begin that nothing has left the loop: the round would not have begun."""
+    for flag in FLAGS:
+        if flag in fb.env:
+            fb.env[flag] = FALSE
+
+
 def _body(fb: FunctionBuilder, node: ast.For, value: Value, live: Live, inside: SetInside) -> None:
     inside.unset(fb, node)
     assign_target(fb, node.target, value, node.target)
@@ -279,9 +286,7 @@ def _stepping_while(
     fb.env = dict(outer)
     with fb.into(after):
         bind(fb, carried, after.args[count:])
-        for flag in FLAGS:
-            if flag in fb.env:
-                fb.env[flag] = FALSE  # or this round would not have begun
+        _clear_flags(fb)
         _body(fb, node, item(Scalar(scalar, after.args[count - 1], bounds=rounds.bounds)), live, inside)
         following = [
             fb.emit(arith.AddiOp, [value, add], ir)
@@ -352,9 +357,7 @@ def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> SetInside:
         inside.unset(fb, node)
         bind_set(fb, extra, maybe, after.args[len(types) :])
         take_names(fb, node.test, True)
-        for flag in FLAGS:
-            if flag in fb.env:
-                fb.env[flag] = FALSE
+        _clear_flags(fb)
         _build_round(fb, node, body_live, inside)
         fb.append(create(scf.YieldOp, operands=final_values(fb, carried, node)))
     op = create(

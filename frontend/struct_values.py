@@ -15,9 +15,8 @@ from .vector_types import VecType
 
 def add_methods(cls: Any, kind: StructType) -> None:
     """Gives a struct class its constructor, ``dtype``, and ``==`` and ``repr`` where it has none of its own."""
-    defaults: dict[str, object] = dict(
-        getattr(cls, "__lapilli_defaults__", {})
-    )  # of the struct it inherits from
+    inherited = getattr(cls, "__lapilli_defaults__", {})
+    defaults: dict[str, object] = dict(inherited)
     defaults |= {f.name: cls.__dict__[f.name] for f in kind.fields if f.name in cls.__dict__}
     for field in kind.fields:  # a default that does not fit is found now
         if field.name in defaults:

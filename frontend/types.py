@@ -78,9 +78,8 @@ class ScalarType(Type):
     bits: int
 
     def __hash__(self) -> int:
-        return hash(
-            self.name
-        )  # the others follow from it, and most tables of the front end have types as keys
+        # The others follow from it, and most tables of the front end have types as keys.
+        return hash(self.name)
 
     @property
     def spelling(self) -> str:

@@ -18,7 +18,6 @@ _UPSTREAM = {
     "cf": ("cf", "Cf"),
     "memref": ("memref", "MemRef"),
     "ub": ("ub", "UB"),
-    "vector": ("vector", "Vector"),
 }
 _OURS = {
     "spirv": ("spirv", "SPIRV"),
@@ -28,7 +27,7 @@ _OURS = {
 }
 
 
-DIALECTS = (*_UPSTREAM, "gpu", "index", *_OURS)
+DIALECTS = (*_UPSTREAM, "vector", "gpu", "index", *_OURS)
 """Names of all of them."""
 
 
@@ -43,6 +42,7 @@ def make_context() -> Context:
         _register(context, name, f"xdsl.dialects.{module}", attribute)
     package = __name__.rpartition(".")[0]
     _register(context, "gpu", f"{package}.parse_gpu", "GPU")
+    _register(context, "vector", f"{package}.upstream.vector_sums", "VECTOR")
     _register(context, "index", f"{package}.upstream.index", "INDEX")
     for name, (module, attribute) in _OURS.items():
         _register(context, name, f"{package}.dialects.{module}", attribute)

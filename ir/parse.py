@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser, ParserState
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input
@@ -75,7 +77,7 @@ class _Parser(Parser):
         found = super()._get_op_by_name(name)
         if found.name.startswith(("gpu.", "memref.", "scf.", "spirv.")) and not self._is_behind_string():
             return _with_custom_syntax(found)
-        return found
+        return _without_promises(found) if name in _WITH_PROMISES else found
 
     def _is_behind_string(self) -> bool:
         """Whether the name of an operation was a string, as in generic syntax."""
@@ -101,6 +103,44 @@ class _Parser(Parser):
 
 
 _MODULE_END = "gpu.module_end"
+_WITH_PROMISES = frozenset(
+    f"gpu.{word}"
+    for word in (
+        *("func", "module", "thread_id", "block_id", "global_id", "block_dim", "grid_dim"),
+        *("lane_id", "subgroup_id", "num_subgroups", "subgroup_size"),
+    )
+)
+"""Operations that may have properties in generic syntax of which nothing here makes use."""
+_PROMISES = frozenset(
+    (
+        "upper_bound",
+        "known_block_size",
+        "known_grid_size",
+        "arg_attrs",
+        "res_attrs",
+        "targets",
+        "offloadingHandler",
+    )
+)
+
+
+_ARGUMENTS = "arg_attrs"
+
+
+@cache
+def _without_promises(op_class: type[Operation]) -> type[Operation]:
+    """Returns what stands for an operation class while it is parsed in generic syntax."""
+
+    class Plain(op_class):
+        @classmethod
+        def create(cls, *, properties: Mapping[str, Attribute] | None = None, **rest: Any) -> Operation:
+            given = dict(properties or {})
+            kept = {name: value for name, value in given.items() if name not in _PROMISES}
+            if _ARGUMENTS in given:  # custom syntax makes it an attribute, too
+                rest["attributes"] = {**rest.get("attributes", {}), _ARGUMENTS: kept.pop(_ARGUMENTS)}
+            return op_class.create(properties=kept, **rest)
+
+    return Plain
 
 
 _EXTENDED = ("arith.", "gpu.", "index.", "math.is", "memref.", "scf.forall", "vector.")
@@ -175,14 +215,19 @@ class _Lines:
 
 def _explained(message: str) -> str:
     """Returns a message of xDSL with what to do about it, where that is known."""
-    unknown = re.fullmatch(r"Operation (\S+) is not registered", message)
+    unknown = re.fullmatch(r"Operation (\S+) (?:is not registered|does not have a custom format\.)", message)
+    if unknown is not None:
+        from .upstream.refused import advice_for
+
+        advice = advice_for(unknown[1])
+        if advice is not None:
+            return f"a kernel has no {unknown[1]}; {advice}"
     if unknown is not None and unknown[1].partition(".")[0] not in DIALECTS:
         return f"{message}; kernels are made of the dialects {', '.join(DIALECTS)}: lower it to these with mlir-opt"
     if unknown is not None and unknown[1].startswith("spirv."):
         return f"{message}; the spirv dialect here has what compute shaders may use, and nothing of OpenCL's kernels"
-    if message.startswith(
-        " in "
-    ):  # xDSL names the token that it expected by a spelling, and this one has none
+    # xDSL names the token that it expected by a spelling, and this one has none.
+    if message.startswith(" in "):
         return "expected an operation, a block or }"
     if message.endswith("does not have a custom format."):
         return f"{message[:-1]} here; write it in generic syntax, as mlir-opt --mlir-print-op-generic does"

@@ -218,9 +218,8 @@ class AspectRules:
                 yield Need(
                     self.number(member), whole if held is pointee else f"array with {width}-bit members"
                 )
-            elif width == 64 or (
-                struct_name(held) is not None
-            ):  # declaring the type needs as much as a value
+            elif width == 64 or struct_name(held) is not None:
+                # Declaring the type needs as much as a value.
                 yield from self._of_held_type(held)
 
 

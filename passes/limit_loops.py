@@ -125,9 +125,8 @@ class _Instrument:
         return any(counts)
 
     def _op(self, op: Operation, is_outermost: bool) -> bool:
-        if (
-            type(op) is scf.ForOp or type(op) is scf.WhileOp
-        ):  # isinstance is a call in Python for each other one
+        # isinstance is a call in Python for each other one.
+        if type(op) is scf.ForOp or type(op) is scf.WhileOp:
             self._loop(op, is_outermost)
             return True
         if has_loop_inside(op):

@@ -17,8 +17,7 @@ from ..ir.dialects import spirv
 from ..ir.dialects.spirv.types import is_scalar_attribute
 from ..ir.walk import block_operations, operands_of
 from .binary import Section, encode_instruction
-from .block_edges import edge_target, predecessors
-from .block_order import emission_order
+from .block_graph import edge_target, emission_order, predecessors
 from .emit_context import EmitContext, Survey, cannot_emit
 from .emit_operands import OperandEncoder, opcode_of, operand_encoder
 from .tables import Op

@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 
 from ..parse_gpu import is_memref
-from .reading import array_access, end_with, read_only, resolve_access, with_attributes
+from .reading import ENDS, PURE, array_access, end_with, read_only, resolve_access, with_attributes
 
 _KINDS = (
     *("addf", "addi", "assign", "maximumf", "maxs", "maxu", "minimumf", "mins", "minu", "mulf", "muli"),
@@ -221,10 +221,10 @@ MEMREF_OPERATIONS: tuple[type[Operation], ...] = (
     read_only(
         "memref.assume_alignment", _assume_alignment, operands=(1, 1), results=-1, required="alignment"
     ),
-    read_only("memref.transpose", _transpose, operands=(1, 1), required="permutation", is_pure=True),
+    read_only("memref.transpose", _transpose, operands=(1, 1), required="permutation", traits=PURE),
     read_only("memref.generic_atomic_rmw", _generic_update, operands=(1, None)),
-    read_only("memref.atomic_yield", _yield, operands=(1, 1), results=0, is_terminator=True),
+    read_only("memref.atomic_yield", _yield, operands=(1, 1), results=0, traits=ENDS),
     read_only("memref.prefetch", _prefetch, operands=(1, None), results=0, properties=_FLAGS),
-    read_only("memref.reshape", _reshape, operands=(2, 2), is_pure=True),
+    read_only("memref.reshape", _reshape, operands=(2, 2), traits=PURE),
 )
 """Operations that xDSL lacks."""

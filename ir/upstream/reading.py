@@ -17,9 +17,15 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.parser import Parser, UnresolvedOperand
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import IsTerminator, NoTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+PURE = (Pure(),)
+"""Traits of what has no effect."""
+ENDS = (IsTerminator(),)
+"""Traits of what ends a block."""
+ENDS_WITH_BLOCK = (IsTerminator(), NoTerminator())
+"""Traits of what ends a block, and has one without an end."""
 Reader = Callable[[type[Operation], Parser], Operation]
 """Reads an operation behind its name."""
 
@@ -41,7 +47,7 @@ def read_only(
         operands: the fewest and the most, None of no most.
         results: how many, -1 of any number.
         properties: their names; all may be absent.
-        rest: `is_pure`, `is_terminator`, and `required`, the names of properties that may not be absent.
+        rest: `traits`, and `required`, the names of properties that may not be absent.
     """
     required = rest.get("required", "").split()
 
@@ -69,8 +75,7 @@ def read_only(
     }
     for word in (*required, *properties.split()):
         body[f"property_{word}"] = opt_prop_def(Attribute, prop_name=word)
-    if rest.get("is_pure") or rest.get("is_terminator"):
-        body["traits"] = traits_def(Pure() if rest.get("is_pure") else IsTerminator())
+    body["traits"] = traits_def(*rest.get("traits", ()))
     if read is not None:
 
         def parse(cls: type[Operation], parser: Parser) -> Operation:

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, i32,
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser, UnresolvedOperand
 
-from .reading import end_with, read_only, with_attributes
+from .reading import ENDS_WITH_BLOCK, end_with, read_only, with_attributes
 
 _INDEX = IndexType()
 
@@ -137,7 +137,9 @@ def _forall_end(kind: type[Operation], parser: Parser) -> Operation:
     return with_attributes(kind, [], [], {}, regions=[parser.parse_region()])
 
 
-FORALL_END = read_only("scf.forall.in_parallel", _forall_end, operands=(0, 0), results=0, is_terminator=True)
+FORALL_END = read_only(
+    "scf.forall.in_parallel", _forall_end, operands=(0, 0), results=0, traits=ENDS_WITH_BLOCK
+)
 """The terminator of `scf.forall`."""
 _STATIC = "staticLowerBound staticUpperBound staticStep operandSegmentSizes"
 SCF_OPERATIONS: tuple[type[Operation], ...] = (

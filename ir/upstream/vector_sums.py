@@ -6,14 +6,45 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, VectorType, i64
+from xdsl.dialects.utils import EnumAttribute
 from xdsl.dialects.vector import CombiningKindAttr
-from xdsl.ir import Attribute, Operation
-from xdsl.parser import Parser
+from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.utils.str_enum import StrEnum
 
 from ..dialects.spirv.types import is_vector, scalar_of
-from .reading import end_with, read_only, types_of, vector_type, with_attributes
+from .reading import ENDS, PURE, end_with, read_only, types_of, vector_type, with_attributes
+
+
+class IteratorType(StrEnum):
+    """What `vector.contract` does along a dimension."""
+
+    Parallel = "parallel"
+    Reduction = "reduction"
+
+
+@irdl_attr_definition
+class IteratorTypeAttr(EnumAttribute[IteratorType]):
+    """``#vector.iterator_type<parallel>``, which xDSL lacks; custom syntax has strings."""
+
+    name = "vector.iterator_type"
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.data.value)
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> IteratorType:
+        with parser.in_angle_brackets():
+            return parser.parse_str_enum(IteratorType)
+
+
+VECTOR = Dialect("vector", list(vector.Vector.operations), [*vector.Vector.attributes, IteratorTypeAttr])
+"""Upstream's dialect with the attribute that xDSL lacks."""
 
 
 def _kind(parser: Parser) -> CombiningKindAttr:
@@ -121,19 +152,19 @@ def _yield(kind: type[Operation], parser: Parser) -> Operation:
     return with_attributes(kind, operands, [], {})
 
 
-YIELD = read_only("vector.yield", _yield, operands=(0, None), results=0, is_terminator=True)
+YIELD = read_only("vector.yield", _yield, operands=(0, None), results=0, traits=ENDS)
 """The terminator of `vector.mask`."""
 _SIZES = "lhs_rows lhs_columns rhs_columns"
 VECTOR_SUM_OPERATIONS: tuple[type[Operation], ...] = (
     read_only(
-        "vector.reduction", _reduction, operands=(1, 2), required="kind", properties="fastmath", is_pure=True
+        "vector.reduction", _reduction, operands=(1, 2), required="kind", properties="fastmath", traits=PURE
     ),
     read_only(
         "vector.multi_reduction",
         _multi_reduction,
         operands=(2, 2),
         required="kind reduction_dims",
-        is_pure=True,
+        traits=PURE,
     ),
     read_only(
         "vector.scan",
@@ -141,18 +172,18 @@ VECTOR_SUM_OPERATIONS: tuple[type[Operation], ...] = (
         operands=(2, 2),
         results=2,
         required="kind reduction_dim inclusive",
-        is_pure=True,
+        traits=PURE,
     ),
-    read_only("vector.outerproduct", _outer_product, operands=(2, 3), properties="kind", is_pure=True),
+    read_only("vector.outerproduct", _outer_product, operands=(2, 3), properties="kind", traits=PURE),
     read_only(
         "vector.contract",
         _contract,
         operands=(3, 3),
         required="indexing_maps",
         properties="kind iterator_types",
-        is_pure=True,
+        traits=PURE,
     ),
-    read_only("vector.matrix_multiply", _matrix_product, operands=(2, 2), required=_SIZES, is_pure=True),
+    read_only("vector.matrix_multiply", _matrix_product, operands=(2, 2), required=_SIZES, traits=PURE),
     read_only("vector.mask", _mask, operands=(1, 2), results=-1),
     YIELD,
 )

@@ -31,7 +31,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects.spirv.types import is_vector
-from .reading import integers_of, read_only, types_of, vector_type, with_attributes
+from .reading import PURE, integers_of, read_only, types_of, vector_type, with_attributes
 
 
 @irdl_op_definition
@@ -354,16 +354,16 @@ def _between(parser: Parser, word: str) -> None:
 VECTOR_OPERATIONS: tuple[type[Operation], ...] = (
     *(ExtractElementOp, InsertElementOp, SplatOp, ShapeCastOp, ExtractStridedSliceOp, InsertStridedSliceOp),
     *(InterleaveOp, DeinterleaveOp, FromElementsOp, ToElementsOp, VectorShuffleOp),
-    read_only("vector.step", _step, operands=(0, 0), is_pure=True),
+    read_only("vector.step", _step, operands=(0, 0), traits=PURE),
     read_only(
-        "vector.constant_mask", _constant_mask, operands=(0, 0), required="mask_dim_sizes", is_pure=True
+        "vector.constant_mask", _constant_mask, operands=(0, 0), required="mask_dim_sizes", traits=PURE
     ),
-    read_only("vector.create_mask", _create_mask, operands=(0, None), is_pure=True),
-    read_only("vector.transpose", _transpose, operands=(1, 1), required="permutation", is_pure=True),
+    read_only("vector.create_mask", _create_mask, operands=(0, None), traits=PURE),
+    read_only("vector.transpose", _transpose, operands=(1, 1), required="permutation", traits=PURE),
     read_only(
-        "vector.flat_transpose", _flat_transpose, operands=(1, 1), required="rows columns", is_pure=True
+        "vector.flat_transpose", _flat_transpose, operands=(1, 1), required="rows columns", traits=PURE
     ),
-    read_only("vector.broadcast", _broadcast, operands=(1, 1), is_pure=True),
-    read_only("vector.bitcast", _broadcast, operands=(1, 1), is_pure=True),
+    read_only("vector.broadcast", _broadcast, operands=(1, 1), traits=PURE),
+    read_only("vector.bitcast", _broadcast, operands=(1, 1), traits=PURE),
 )
 """The operations of this file."""

@@ -118,7 +118,9 @@ class KernelArguments:
         elif is_scalar(argument.type):
             self._scalars[argument] = number
         else:
-            raise TypeError(f"expected an array or a scalar, found {argument.type}")
+            raise TypeError(
+                f"expected an array or a scalar, found {argument.type}; give the components of a vector as scalars"
+            )
 
     # What handlers ask for
 

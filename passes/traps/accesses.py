@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
@@ -90,15 +91,25 @@ def _check_indices(op: Operation, array: SSAValue, indices: Sequence[SSAValue], 
         known = constant_integer(index)
         if known is not None and 0 <= known < length:
             continue
-        if length == DYNAMIC_INDEX:
-            operands = [array, emitter.number(dimension, IndexType())]
-            extent = emitter.emit(memref.DimOp, operands, IndexType())
-        else:
-            extent = emitter.number(length, IndexType())
+        extent = _extent(emitter, array, dimension)
         failed = emitter.compare("uge", index, extent)  # as an unsigned number a negative index is too large
         values, dtype = _shown(emitter, (index, extent), is_wide), "i64" if is_wide else "i32"
         text = f"index {{0}} is out of range of dimension {dimension} of {name}, whose extent is {{1}}"
         emitter.check(failed, "index", text, [dtype] * 2, values)
+
+
+def _extent(emitter: Emitter, array: SSAValue, dimension: int) -> SSAValue:
+    """Returns the extent along a dimension; of an array that is seen as one of one dimension all its elements."""
+    assert is_memref_type(array.type)
+    length = array.type.get_shape()[dimension]
+    if length != DYNAMIC_INDEX:
+        return emitter.number(length, IndexType())
+    if not isinstance(array.owner, memref.CollapseShapeOp):
+        return emitter.emit(memref.DimOp, [array, emitter.number(dimension, IndexType())], IndexType())
+    source = array.owner.operands[0]
+    assert is_memref_type(source.type)
+    extents = [_extent(emitter, source, number) for number in range(source.type.get_num_dims())]
+    return reduce(lambda a, b: emitter.emit(arith.MuliOp, [a, b], IndexType()), extents)
 
 
 def _check_nan(op: Operation, array: SSAValue, indices: Sequence[SSAValue], is_wide: bool) -> None:
@@ -133,6 +144,8 @@ def _check_step(op: scf.ForOp, is_wide: bool) -> None:
 
 
 def _name(array: SSAValue) -> str:
+    if isinstance(array.owner, memref.CollapseShapeOp):
+        array = array.owner.operands[0]
     return f"'{array.name_hint}'" if array.name_hint else "the array"
 
 

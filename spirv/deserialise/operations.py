@@ -17,7 +17,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv import attributes as attrs
 from ...ir.dialects.spirv import enums
-from ...ir.dialects.spirv.group import GroupArithmeticOp, GroupNonUniformBallotBitCountOp, GroupOp
+from ...ir.dialects.spirv.group import GroupArithmeticOp, GroupOp
+from ...ir.dialects.spirv.group_ballot import GroupNonUniformBallotBitCountOp
 from ...ir.dialects.spirv.integer_dot import IntegerDotAccumulateOp, IntegerDotOp
 from ..binary import Instruction
 from ..emit_operands import opcode_of

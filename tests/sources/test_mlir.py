@@ -226,7 +226,7 @@ def test_shuffles_and_reductions_of_sub_groups(
     np.testing.assert_array_equal(valid.numpy(), np.arange(32) % size < 2)
 
 
-def test_vectors_that_spirv_has_not(built: Built):
+def test_arrays_of_vectors_that_spirv_has_not(built: Built):
     text = VECTORS.replace("vector<4xf32>", "vector<8xf32>")
     with pytest.raises(lp.BuildError, match=r"<MLIR>:\d+:\d+: error"):
         built(lp.SourceLanguage.MLIR, text)

@@ -103,6 +103,34 @@ def test_every_dimension_and_private_arrays(
         event.wait()
 
 
+PART = """
+gpu.module @m {
+  gpu.func @part(%x: memref<?x?xf32>, %n: i32) kernel {
+    %i = gpu.global_id x
+    %k = arith.index_cast %n : i32 to index
+    %row = memref.subview %x[%i, 1] [1, 2] [1, 1] : memref<?x?xf32> to memref<2xf32, strided<[1], offset: ?>>
+    %one = arith.constant 1.0 : f32
+    memref.store %one, %row[%k] : memref<2xf32, strided<[1], offset: ?>>
+    gpu.return
+  }
+}
+"""
+
+
+def test_parts_of_arrays_are_checked_against_the_array(
+    device: lp.Device, queue: lp.Queue, built: Built
+) -> None:
+    with lp.config.override(debug=True):
+        kernel = built(lp.SourceLanguage.MLIR, PART).ext_oneapi_get_kernel("part")
+    x = lp.zeros((2, 3), device=device)
+    queue.parallel_for(lp.NdRange(2, 2), kernel, x, 1).wait()
+    assert x.numpy().tolist() == [[0, 0, 1]] * 2
+    with pytest.raises(
+        lp.KernelTrap, match="index 6 is out of range of dimension 0 of 'x', whose extent is 6"
+    ):
+        queue.parallel_for(lp.NdRange(2, 2), kernel, x, 2).wait()
+
+
 def test_without_debug_mode_nothing_is_checked(built: Built) -> None:
     with lp.config.override(debug=False):
         (image,) = built(lp.SourceLanguage.MLIR, SHIFT)

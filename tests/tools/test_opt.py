@@ -151,8 +151,8 @@ def test_several_images_are_no_single_binary() -> None:
         ),
         ("func.func @k() {\n  arith.addd\n}", "<stdin>:2:3: error: Operation arith.addd is not registered\n"),
         (
-            "func.func @k(%n: index) {\n  memref.dma_wait %n\n}",
-            "<stdin>:2:19: error: Operation memref.dma_wait does not have a custom format here; write it in generic",
+            "func.func @k(%n: index) {\n  gpu.set_default_device %n\n}",
+            "<stdin>:2:26: error: Operation gpu.set_default_device does not have a custom format here; write it",
         ),
         (
             "func.func @k() { func.return }\nfunc.func @k() { func.return }",

@@ -74,7 +74,8 @@ _NAMES_BY_MODULE = {
         "GLPackUnorm2x16Op GLPackUnorm4x8Op GLRadiansOp GLReflectOp GLRefractOp GLUnpackDouble2x32Op "
         "GLUnpackHalf2x16Op GLUnpackSnorm2x16Op GLUnpackSnorm4x8Op GLUnpackUnorm2x16Op GLUnpackUnorm4x8Op"
     ),
-    "group": "GroupArithmeticOp GroupNonUniformBallotBitCountOp GroupNonUniformUMaxOp GroupOp",
+    "group": "GroupArithmeticOp GroupNonUniformUMaxOp GroupOp",
+    "group_ballot": "GroupNonUniformBallotBitCountOp",
     "hint": "KHRAssumeTrueOp KHRExpectOp KHRReadClockOp",
     "image": (
         "ImageFetchOp ImageOp ImageQueryLevelsOp ImageQuerySamplesOp ImageQuerySizeLodOp ImageQuerySizeOp "

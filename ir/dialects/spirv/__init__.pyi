@@ -193,9 +193,9 @@ from .glsl_more import GLUnpackSnorm4x8Op as GLUnpackSnorm4x8Op
 from .glsl_more import GLUnpackUnorm2x16Op as GLUnpackUnorm2x16Op
 from .glsl_more import GLUnpackUnorm4x8Op as GLUnpackUnorm4x8Op
 from .group import GroupArithmeticOp as GroupArithmeticOp
-from .group import GroupNonUniformBallotBitCountOp as GroupNonUniformBallotBitCountOp
 from .group import GroupNonUniformUMaxOp as GroupNonUniformUMaxOp
 from .group import GroupOp as GroupOp
+from .group_ballot import GroupNonUniformBallotBitCountOp as GroupNonUniformBallotBitCountOp
 from .hint import KHRAssumeTrueOp as KHRAssumeTrueOp
 from .hint import KHRExpectOp as KHRExpectOp
 from .hint import KHRReadClockOp as KHRReadClockOp

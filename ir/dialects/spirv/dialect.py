@@ -18,6 +18,7 @@ from . import (
     glsl,
     glsl_more,
     group,
+    group_ballot,
     hint,
     image,
     image_sampling,
@@ -30,6 +31,7 @@ from . import (
     spec_expression,
     structure,
     structured_control_flow,
+    target_attributes,
     types,
 )
 
@@ -49,6 +51,7 @@ _GROUPS = (
     barrier,
     glsl,
     group,
+    group_ballot,
     hint,
     glsl_more,
     integer_dot,
@@ -62,5 +65,9 @@ _GROUPS = (
 SPIRV_OPS: dict[str, type[Operation]] = {op.name: op for group in _GROUPS for op in group.OPS}
 """Every operation class by its name."""
 
-SPIRV = Dialect("spirv", list(SPIRV_OPS.values()), [*attributes.ATTRIBUTES, *types.TYPES, *image_types.TYPES])
+SPIRV = Dialect(
+    "spirv",
+    list(SPIRV_OPS.values()),
+    [*attributes.ATTRIBUTES, *target_attributes.ATTRIBUTES, *types.TYPES, *image_types.TYPES],
+)
 """The dialect."""

@@ -377,9 +377,8 @@ def _print_member(printer: Printer, member: StructMember) -> None:
 
 def is_vector(type_: Attribute) -> TypeGuard[VectorType[Attribute]]:
     """Whether `type_` is a vector; unlike `isinstance`, tells type checkers what is in it."""
-    return (
-        type(type_) is VectorType
-    )  # no class here has subclasses, and `isinstance` of abstract ones is dear
+    # No class here has subclasses, and `isinstance` of abstract ones is dear.
+    return type(type_) is VectorType
 
 
 def is_integer_type(type_: Attribute) -> TypeGuard[IntegerType]:

@@ -1,15 +1,62 @@
-"""Which blocks lead to a block, and with which values: what OpPhi and branches out of regions are made of."""
+"""The blocks of a region as a graph: the order in which they are emitted, and what leads to each.
+
+SPIR-V wants a block before those that it dominates (SPIR-V 1.6 §2.4 and §2.16.1); MLIR allows any order after
+the entry.  Reverse post-order satisfies it; merge and continue blocks, which SPIR-V needs even where nothing
+reaches them, come last.  Edges, and the values that they carry, are what OpPhi is made of.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..ir.dialects import spirv
+from ..ir.walk import region_blocks
 from .emit_context import cannot_emit
 
 _LEAVING = frozenset((spirv.BreakOp, spirv.ContinueOp))  # asked by type(): isinstance costs more
+
+
+def emission_order(region: Region, *, is_loop: bool = False) -> list[Block]:
+    """Returns all blocks of a region: entry first, merge block last, a loop's continue block before it."""
+    blocks = region_blocks(region)
+    if len(blocks) <= 2:
+        return blocks
+    tail: list[Block] = []
+    if type(blocks[-1].last_op) is spirv.MergeOp:
+        tail = blocks[-2:] if is_loop else blocks[-1:]
+    # By identity: the hash of a block is a Python call.
+    seen = {id(block) for block in tail}
+    reached = _reverse_post_order(blocks[0], seen)
+    # Unreachable blocks stay: their branches may be operands of OpPhi.
+    return [*reached, *(block for block in blocks if id(block) not in seen), *tail]
+
+
+def _reverse_post_order(entry: Block, visited: set[int]) -> list[Block]:
+    """Returns the blocks that an entry reaches past those visited, whose identities it adds to them."""
+    order: list[Block] = []
+    visited.add(id(entry))
+    stack = [(entry, _successors(entry))]
+    while stack:
+        block, successors = stack[-1]
+        while successors:
+            # Last first, so that the first successor comes first in the reversed order.
+            following = successors.pop()
+            if id(following) not in visited:
+                visited.add(id(following))
+                stack.append((following, _successors(following)))
+                break
+        else:
+            order.append(block)
+            stack.pop()
+    order.reverse()
+    return order
+
+
+def _successors(block: Block) -> list[Block]:
+    last_op = block.last_op
+    return [] if last_op is None else list(last_op.successors)
 
 
 def edge_target(block: Block) -> Block | None:

@@ -1,0 +1,84 @@
+"""What kernels written for MLIR may not have: each message names the operation, its line and what to write instead."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+import lapilli as lp
+from lapilli.frontend.source_images import prepare
+from lapilli.ir.parse import parse_module
+from lapilli.ir.target_env import TargetEnv
+from lapilli.passes.pipeline import compile_module
+
+from .test_upstream_kernels import CASES, kernel_text
+
+_HEAD = """gpu.module @m {
+  gpu.func @k(%x: memref<?xf32>, %n: memref<?xi32>, %t: memref<4x4xf32>) kernel {
+    %i = gpu.global_id x
+    %s = memref.load %n[%i] : memref<?xi32>
+    %v = vector.load %x[%i] : memref<?xf32>, vector<4xf32>
+    %b = arith.cmpi slt, %s, %s : i32
+"""
+_LINE = 7
+REFUSED = {
+    "gpu.launch_func @k::@f blocks in (%i, %i, %i)": "it is for the host: a kernel is a gpu.func",
+    "%m = gpu.subgroup_mma_load_matrix %x[%i]": "write spirv.KHR.CooperativeMatrix",
+    "vector.print %v : vector<4xf32>": "write gpu.printf",
+    "%r = vector.type_cast %x : memref<?xf32> to memref<vector<4xf32>>": "vector.load, vector.store",
+    "affine.for %j = 0 to 4 { }": "mlir-opt --lower-affine",
+    "%r = tensor.empty() : tensor<4xf32>": "mlir-opt --one-shot-bufferize",
+    "memref.dma_wait %x[%i], %i : memref<?xf32>": "write memref.copy",
+    "%d = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>": "make it with memref.alloc",
+    "%p = memref.extract_aligned_pointer_as_index %x : memref<?xf32> -> index": "pass the array and an offset",
+    "%f = arith.constant 1.0 : f64\n    %r = arith.truncf %f downward : f64 to f32": "round with math.floor",
+    "%r = vector.broadcast %i : index to vector<[4]xindex>": "give it a fixed one",
+    "%r = vector.broadcast %i : index to vector<2048xindex>": "at most 1024 components",
+    "%r = vector.broadcast %v : vector<4xf32> to vector<3xf32>": "see what mlir-opt says of it",
+    "%a = arith.select %b, %x, %x : memref<?xf32>\n    %r = memref.subview %a[%i] [1] [1] "
+    ": memref<?xf32> to memref<1xf32, strided<[1], offset: ?>>": "choose between offsets into one array",
+    "%r = gpu.all_reduce add %b uniform {} : (i1) -> i1": "take and, or, xor",
+    "%r = gpu.subgroup_reduce and %x0 : (f32) -> f32": "take the word for that type",
+    "%a = memref.alloca() : memref<8xi8>\n    %c = memref.alloca(%i) : memref<?x8xi8>\n"
+    "    %w = memref.view %c[%i][] : memref<?x8xi8> to memref<1xf32>": "must be a 1-D memref of i8",
+    'gpu.printf "%d %d", %s : i32': "names more values",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_is_refused(text: str):
+    body = text.replace("%x0", "%zero")
+    head = _HEAD + "    %zero = arith.constant 0.0 : f32\n"
+    with pytest.raises(lp.BuildError) as caught:
+        _compile(f"{head}    {body}\n    gpu.return\n  }}\n}}\n")
+    message = str(caught.value)
+    assert REFUSED[text] in message
+    assert any(f"<M>:{line}:" in message for line in range(_LINE + 1, _LINE + 4)), message
+
+
+def _compile(text: str) -> None:
+    from lapilli.frontend.compile import load_compiler
+
+    load_compiler()
+    parsed = parse_module(text, "<M>")
+    prepare(parsed, TargetEnv())
+    compile_module(parsed.module, TargetEnv())
+
+
+def test_what_mlir_prints_is_read_in_both_syntaxes():
+    tool = shutil.which("mlir-opt-19") or shutil.which("mlir-opt")
+    if tool is None:
+        pytest.skip("mlir-opt is not installed")
+    mark = "\n// -----\n"
+    together = mark.join(kernel_text(name, case) for name, case in CASES.items())
+    for option in ((), ("--mlir-print-op-generic",)):
+        command = [tool, "--split-input-file", *option]
+        done = subprocess.run(
+            command, input=together, capture_output=True, text=True, timeout=120, check=True
+        )
+        printed = done.stdout.split("// -----")
+        assert len(printed) == len(CASES)
+        for text in printed:
+            _compile(text)
