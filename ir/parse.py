@@ -77,7 +77,7 @@ class _Parser(Parser):
         found = super()._get_op_by_name(name)
         if found.name.startswith(("gpu.", "memref.", "scf.", "spirv.")) and not self._is_behind_string():
             return _with_custom_syntax(found)
-        return _without_bounds(found) if name in _WITH_BOUNDS else found
+        return _without_promises(found) if name in _WITH_PROMISES else found
 
     def _is_behind_string(self) -> bool:
         """Whether the name of an operation was a string, as in generic syntax."""
@@ -103,24 +103,41 @@ class _Parser(Parser):
 
 
 _MODULE_END = "gpu.module_end"
-_WITH_BOUNDS = frozenset(
+_WITH_PROMISES = frozenset(
     f"gpu.{word}"
     for word in (
-        *("thread_id", "block_id", "global_id", "block_dim", "grid_dim"),
+        *("func", "module", "thread_id", "block_id", "global_id", "block_dim", "grid_dim"),
         *("lane_id", "subgroup_id", "num_subgroups", "subgroup_size"),
     )
 )
-"""Operations that may say in generic syntax below which number their result is, which nothing here makes use of."""
+"""Operations that may have properties in generic syntax of which nothing here makes use."""
+_PROMISES = frozenset(
+    (
+        "upper_bound",
+        "known_block_size",
+        "known_grid_size",
+        "arg_attrs",
+        "res_attrs",
+        "targets",
+        "offloadingHandler",
+    )
+)
+
+
+_ARGUMENTS = "arg_attrs"
 
 
 @cache
-def _without_bounds(op_class: type[Operation]) -> type[Operation]:
+def _without_promises(op_class: type[Operation]) -> type[Operation]:
     """Returns what stands for an operation class while it is parsed in generic syntax."""
 
     class Plain(op_class):
         @classmethod
         def create(cls, *, properties: Mapping[str, Attribute] | None = None, **rest: Any) -> Operation:
-            kept = {name: value for name, value in (properties or {}).items() if name != "upper_bound"}
+            given = dict(properties or {})
+            kept = {name: value for name, value in given.items() if name not in _PROMISES}
+            if _ARGUMENTS in given:  # custom syntax makes it an attribute, too
+                rest["attributes"] = {**rest.get("attributes", {}), _ARGUMENTS: kept.pop(_ARGUMENTS)}
             return op_class.create(properties=kept, **rest)
 
     return Plain

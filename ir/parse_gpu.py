@@ -105,6 +105,8 @@ GPU = Dialect("gpu", list(gpu.GPU.operations), _attributes())
 
 def _module(parser: Parser) -> Operation:
     name = parser.parse_symbol_name()
+    # What it was to be compiled for, of which nothing here makes use.
+    parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_attribute)
     attributes = parser.parse_optional_attr_dict_with_keyword()
     op = gpu.ModuleOp(name, parser.parse_region())  # pyright: ignore[reportArgumentType]
     if attributes is not None:

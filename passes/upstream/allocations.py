@@ -33,6 +33,7 @@ from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import is_dense
 from ...ir.parse_gpu import is_memref
 from .arrays import element_bytes
+from .entry_points import settle_local_size
 from .place import UpstreamPlace, known_number
 from .vector_place import places_of
 
@@ -45,6 +46,7 @@ _WORKGROUP_NUMBER = 3
 def settle_arrays(function: Any) -> None:
     """Changes the arrays of one function; raises `PassError`."""
     if is_kernel(function):
+        settle_local_size(function)
         _settle_parameters(function)
     tables: dict[str, SSAValue] = {}
     for op in list(function.walk()):

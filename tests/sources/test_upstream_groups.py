@@ -148,3 +148,31 @@ def test_prints_and_assertions(
     with pytest.raises(lp.KernelTrap, match=r"more than \{one\}"):
         queue.parallel_for(lp.NdRange(2, 2), kernel, x)
         queue.wait_and_throw()
+
+
+SIZED = """
+module attributes {
+  gpu.container_module,
+  spirv.target_env = #spirv.target_env<#spirv.vce<v1.0, [Shader], []>, #spirv.resource_limits<subgroup_size = 32>>
+} {
+  gpu.module @m [#spirv.target_env<#spirv.vce<v1.3, [Shader], []>, #spirv.resource_limits<>>] {
+    gpu.func @sized(%x: memref<?xi32> {llvm.noalias}) kernel
+        attributes {spirv.entry_point_abi = #spirv.entry_point_abi<workgroup_size = [8, 2]>} {
+      %i = gpu.global_id x
+      %w = gpu.block_dim x
+      %v = arith.index_cast %w : index to i32
+      memref.store %v, %x[%i] : memref<?xi32>
+      gpu.return
+    }
+  }
+}
+"""
+
+
+def test_the_size_of_work_groups_that_a_kernel_names(device: lp.Device, queue: lp.Queue, built: Built):
+    kernel = built(lp.SourceLanguage.MLIR, SIZED).ext_oneapi_get_kernel("sized")
+    x = lp.zeros(16, lp.i32, device=device)
+    queue.parallel_for(lp.NdRange((2, 16), (2, 8)), kernel, x)
+    assert x.numpy().tolist() == [8] * 16
+    with pytest.raises(lp.NdRangeError, match="8"):
+        queue.parallel_for(lp.NdRange((2, 16), (2, 4)), kernel, x)

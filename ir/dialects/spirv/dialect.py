@@ -31,6 +31,7 @@ from . import (
     spec_expression,
     structure,
     structured_control_flow,
+    target_attributes,
     types,
 )
 
@@ -64,5 +65,9 @@ _GROUPS = (
 SPIRV_OPS: dict[str, type[Operation]] = {op.name: op for group in _GROUPS for op in group.OPS}
 """Every operation class by its name."""
 
-SPIRV = Dialect("spirv", list(SPIRV_OPS.values()), [*attributes.ATTRIBUTES, *types.TYPES, *image_types.TYPES])
+SPIRV = Dialect(
+    "spirv",
+    list(SPIRV_OPS.values()),
+    [*attributes.ATTRIBUTES, *target_attributes.ATTRIBUTES, *types.TYPES, *image_types.TYPES],
+)
 """The dialect."""
