@@ -82,7 +82,8 @@ def _refuse_changes(fb: FunctionBuilder, node: ast.For) -> None:
     stored = [_path(part) for part in of_rounds if isinstance(getattr(part, "ctx", None), ast.Store)]
     for part in _run_over(node.iter):
         path = _path(part)
-        is_fixed = len(path) > 1 or isinstance(fb.env.get(path[0]), FixedArray)  # no other array is a member
+        name, *members = path
+        is_fixed = bool(members) or isinstance(fb.env.get(name), FixedArray)  # no other array is a member
         if is_fixed and any(other[: len(path)] == path for other in stored):
             text = ast.unparse(part)
             raise fb.error(
