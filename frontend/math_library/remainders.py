@@ -83,7 +83,9 @@ def exact_division(
     is_in_range = (abs(x) < power_of_two(bias - 1, form)) & (abs(y) > power_of_two(fraction + 8 - bias, form))
     if not (is_near & is_in_range):
         rest = fmod(x, y, bits, step, form)
-        whole = lp.math.floor((x - rest) / y)
+        exact = (x - rest) / y  # but for two roundings, which may leave it just below
+        whole = lp.math.floor(exact)
+        whole = lp.select(exact - whole > 0.5, whole + 1.0, whole)
         number = lp.select(whole == 0.0, lp.math.copysign(0.0, quotient), whole)
     return number, rest
 
