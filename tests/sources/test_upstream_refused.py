@@ -23,6 +23,7 @@ _HEAD = """gpu.module @m {
     %b = arith.cmpi slt, %s, %s : i32
 """
 _LINE = 7
+_DEEP = f"memref<{'1x' * 40}f32>"
 REFUSED = {
     "gpu.launch_func @k::@f blocks in (%i, %i, %i)": "it is for the host: a kernel is a gpu.func",
     "%m = gpu.subgroup_mma_load_matrix %x[%i]": "write spirv.KHR.CooperativeMatrix",
@@ -50,8 +51,7 @@ REFUSED = {
     "    %r = memref.atomic_rmw addi %s, %a[%i] : (i32, memref<4xi32>) -> i32": "memory that work-items share",
     "%a = memref.alloca() : memref<4xi8>\n    %q = arith.trunci %s : i32 to i8\n"
     "    %r = memref.atomic_rmw addi %q, %a[%i] : (i8, memref<4xi8>) -> i8": "memory that work-items share",
-    "%a = memref.alloca() : memref<" + "1x" * 40 + "f32>\n    memref.copy %a, %a : memref<" + "1x" * 40 + "f32> "
-    "to memref<" + "1x" * 40 + "f32>": "at most 32",
+    f"%a = memref.alloca() : {_DEEP}\n    memref.copy %a, %a : {_DEEP} to {_DEEP}": "at most 32",
 }
 
 
