@@ -351,15 +351,27 @@ def scalar_of(value: object) -> ScalarType | None:
     return PYTHON_TYPES.get(value) if isinstance(value, type) else None
 
 
+_LONGEST_ALIAS = 64
+"""Aliases of aliases that are followed: ``type A = A`` has no end."""
+
+
 def unaliased(annotation: object) -> object:
-    """Returns what ``type Real = lp.f32`` and ``Annotated[lp.f32, "metres"]`` stand for; anything else as it is."""
-    while True:
-        if type(annotation).__name__ == "TypeAliasType":  # which Python 3.11 has not
-            annotation = cast(Any, annotation).__value__
-        elif get_origin(annotation) is Annotated:
-            annotation = cast(Any, annotation).__origin__
+    """Returns what ``type Real = lp.f32`` and ``Annotated[lp.f32, "metres"]`` stand for; anything else as it is.
+
+    An alias of a name that does not exist, or of itself, stays what it is: no type.
+    """
+    found = annotation
+    for _ in range(_LONGEST_ALIAS):
+        if type(found).__name__ == "TypeAliasType":  # which Python 3.11 has not
+            try:
+                found = cast(Any, found).__value__
+            except Exception:  # whatever the text behind the sign says: it is evaluated here
+                return annotation
+        elif get_origin(found) is Annotated:
+            found = cast(Any, found).__origin__
         else:
-            return annotation
+            return found
+    return annotation
 
 
 @dataclass(frozen=True, repr=False)

@@ -106,8 +106,9 @@ class TargetEnv:
     `vk_runtime.quirks`."""
     rounds_conversions_twice: bool = False
     """Whether the driver converts u32 to f32, or f64 to f16, by way of a rounded number.  See `vk_runtime.quirks`."""
-    hides_loop_starts: bool = False
-    """Whether floats that a loop tests begin with values that the driver does not know for constants, see
+    folds_zeros: bool = False
+    """Whether the driver computes with zeros that it knows otherwise than IEEE 754 says, so that they are kept from it:
+    see `passes.convert_to_spirv.known_zeros`.  Floats that a loop tests are hidden from it, too: see
     `passes.convert_to_spirv.loop_starts`."""
     pairs_rounds: bool = False
     """Whether short loops do two rounds in one, see `passes.pair_rounds` and `passes.speculate_rounds`."""
@@ -174,7 +175,7 @@ class TargetEnv:
                 loses_reads=first.loses_reads or other.loses_reads,
                 clamps_atomics=first.clamps_atomics or other.clamps_atomics,
                 rounds_conversions_twice=first.rounds_conversions_twice or other.rounds_conversions_twice,
-                hides_loop_starts=first.hides_loop_starts or other.hides_loop_starts,
+                folds_zeros=first.folds_zeros or other.folds_zeros,
                 pairs_rounds=first.pairs_rounds or other.pairs_rounds,
                 pairs_atomics=first.pairs_atomics and other.pairs_atomics,
                 masks_indices=first.masks_indices and other.masks_indices,

@@ -121,7 +121,7 @@ class Device(VulkanObject):
             loses_reads=loses_reads(physical),
             clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
             rounds_conversions_twice=any(physical.driver_id in q.drivers for q in ROUNDED_TWICE),
-            hides_loop_starts=is_lavapipe,
+            folds_zeros=is_lavapipe,
             pairs_rounds=is_swiftshader or is_lavapipe,
             pairs_atomics=is_swiftshader,
             masks_indices=is_swiftshader,

@@ -142,8 +142,10 @@ QUIRKS: tuple[Quirk, ...] = (
         drivers=(VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_GOOGLE_SWIFTSHADER),
         versions=None,
         fault="Take 0.0 * x and 0.0 / x for 0.0 where the 0.0 is a constant, also where x is NaN or infinite "
-        "(lp_build_mul, lp_build_div; spirv-opt, which SwiftShader contains); llvmpipe takes x / 0.0 for undefined.",
-        remedy="Written in another way for every driver: passes/convert_to_spirv/zero_operands.py.",
+        "(lp_build_mul, lp_build_div; spirv-opt, which SwiftShader contains); llvmpipe takes x / 0.0 for undefined and "
+        "-0.0 + 0.0 for -0.0, also where it finds the zero out: specialization constants, loops that it writes out.",
+        remedy="Literals are written in another way for every driver: passes/convert_to_spirv/zero_operands.py.  "
+        "TargetEnv.folds_zeros: what llvmpipe may find out is hidden: passes/convert_to_spirv/known_zeros.py.",
         test="tests/device/test_fuzz_findings.py",
     ),
     Quirk(

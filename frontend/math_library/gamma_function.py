@@ -108,7 +108,7 @@ def gamma_of_positive(
 def gamma(x: Any, a: Any, first: Any, second: Any, sine: Any) -> Any:
     """Γ(x) from what `gamma_of_positive` gives for a = |x|."""
     of_positive = first * second
-    # Devices may flush the reciprocal of a divisor beyond 2**126 (NVIDIA's do), and take a / b / c for a / (b c).
+    # Devices may flush the reciprocal of a divisor beyond 2**126, whose factors they may multiply first (NVIDIA's do).
     is_far = a >= LARGE
     below = PI / (sine * max(a, 1.0) * first * lp.select(is_far, second * DIVISOR_SCALE, second))
     below = lp.select(is_far, below * DIVISOR_SCALE, below)

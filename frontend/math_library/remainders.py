@@ -83,12 +83,11 @@ def exact_division(
     is_in_range = (abs(x) < power_of_two(bias - 1, form)) & (abs(y) > power_of_two(fraction + 8 - bias, form))
     if not (is_near & is_in_range):
         rest = fmod(x, y, bits, step, form)
-        # A multiple of y, but for one rounding, by y: the nearest integer, whichever way the device rounds divisions.
-        # Devices may flush the reciprocal of a divisor beyond 2**126.
+        # Devices may flush the reciprocal of a divisor beyond 2**126 (NVIDIA's do).
         scale = lp.select(abs(y) > 1.0, real(0.00390625), real(1.0))
-        ratio = (x - rest) * scale / (y * scale)
-        below = lp.math.floor(ratio)
-        whole = lp.select(ratio - below > 0.5, below + 1.0, below)
+        exact = (x - rest) * scale / (y * scale)  # but for two roundings, which may leave it just below
+        whole = lp.math.floor(exact)
+        whole = lp.select(exact - whole > 0.5, whole + 1.0, whole)
         number = lp.select(whole == 0.0, lp.math.copysign(0.0, quotient), whole)
     return number, rest
 

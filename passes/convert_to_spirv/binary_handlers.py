@@ -10,7 +10,8 @@ from ...ir.dialects import spirv
 from ...ir.dialects.spirv.types import StructType
 from ...ir.walk import operands_of
 from ..narrowing import is_float_attribute, is_integer_attribute
-from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler
+from .function_lowering import FunctionLowering, Handler
+from .known_zeros import summand
 from .signed_extrema import may_be_folded
 from .spec_constant_table import bf16_bits
 from .types import float_type, is_bool, scalar_of
@@ -49,16 +50,27 @@ def integer(
     return lower
 
 
-def floating(kind: type[Operation], *, contracts: bool = False) -> Handler:
-    """Lowers to `kind`; `contracts` where a driver may fuse it with a neighbour."""
+def floating(kind: type[Operation]) -> Handler:
+    """Lowers to `kind`."""
+
+    def lower(fn: FunctionLowering, op: Operation) -> None:
+        lhs, rhs = operands_of(op)
+        float_type(lhs.type)
+        a = fn.value(lhs)
+        fn.values[op.results[0]] = fn.emit(kind, (a, fn.value(rhs)), a.type)
+
+    return lower
+
+
+def _sum(kind: type[Operation]) -> Handler:
+    """Lowers a sum or difference of floats."""
 
     def lower(fn: FunctionLowering, op: Operation) -> None:
         lhs, rhs = operands_of(op)
         (result,) = op.results
         float_type(lhs.type)
-        a = fn.value(lhs)
-        attributes = fn.float_attributes if contracts else NO_ATTRIBUTES
-        fn.values[result] = fn.emit(kind, (a, fn.value(rhs)), a.type, attributes=attributes)
+        a = summand(fn, lhs)
+        fn.values[result] = fn.emit(kind, (a, summand(fn, rhs)), a.type, attributes=fn.float_attributes)
 
     return lower
 
@@ -173,8 +185,8 @@ HANDLERS: dict[type[Operation], Handler] = {
     arith.ShLIOp: integer(spirv.ShiftLeftLogicalOp),
     arith.ShRSIOp: integer(spirv.ShiftRightArithmeticOp),
     arith.ShRUIOp: integer(spirv.ShiftRightLogicalOp),
-    arith.AddfOp: floating(spirv.FAddOp, contracts=True),
-    arith.SubfOp: floating(spirv.FSubOp, contracts=True),
+    arith.AddfOp: _sum(spirv.FAddOp),
+    arith.SubfOp: _sum(spirv.FSubOp),
     arith.MulfOp: mulf,
     arith.DivfOp: divf,
 }

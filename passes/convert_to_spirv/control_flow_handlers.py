@@ -156,7 +156,8 @@ def _if_and_if_not(fn: FunctionLowering, op: scf.IfOp) -> None:
 def _for(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, scf.ForOp)
     outer, location = fn.block, op.location
-    low, high, step, *initial = (fn.value(value) for value in op.operands)
+    low, high, step = (fn.value(value) for value in (op.lb, op.ub, op.step))
+    initial = starts_of(fn, op.iter_args)
     variables = _variables(fn, op)
     # The way back is a block of its own: llvmpipe takes longer for a body that is the continue target itself.
     entry, body, next_ = empty_block(), empty_block(), empty_block()
@@ -189,7 +190,7 @@ def _for(fn: FunctionLowering, op: Operation) -> None:
 def _while(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, scf.WhileOp)
     outer, location = fn.block, op.location
-    initial = starts_of(fn, op)
+    initial = starts_of(fn, op.arguments)
     variables = _variables(fn, op)
     entry, test, body, next_ = empty_block(), empty_block(), empty_block(), empty_block()
     header = Block(arg_types=[value.type for value in initial])

@@ -74,6 +74,10 @@ class FunctionLowering:
         """Values of specialization constants read so far, by symbol."""
         self.tables: dict[SSAValue, PackedTable] = {}
         """What variables have become that are tables of several numbers in a word."""
+        self.has_inputs = True
+        """Whether it may read built-in inputs: the kernels of other modules do not know of them."""
+        self.unknown_zero: SSAValue | None = None
+        """See `launch_place.unknown_zero`."""
         self._constants: dict[tuple[int, str], SSAValue] = {}
         self._constant_ops: list[Operation] = []
         self._variables: list[Operation] = []

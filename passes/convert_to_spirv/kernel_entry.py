@@ -141,7 +141,7 @@ class KernelEntry:
 
     def entry_point(self) -> tuple[spirv.EntryPointOp, spirv.ExecutionModeOp]:
         """Returns the entry point and its execution mode; after `lower`."""
-        symbols = list(self.place.symbols)
+        symbols = [*self.place.symbols, *self._module.inputs]
         # Since SPIR-V 1.4 the interface lists every global that the entry point uses (SPIR-V 1.6 §3.52.6).
         if self._module.env.spirv_version >= (1, 4):
             symbols += self.arguments.global_symbols

@@ -138,13 +138,7 @@ class LaunchPlace:
         vector = self._built_ins.get(name)
         if vector is None:
             vector = self._built_ins[name] = self._load_built_in(name)
-        op = create(
-            spirv.CompositeExtractOp,
-            operands=(vector,),
-            result_types=(i32,),
-            properties={"indices": component(dimension)},
-        )
-        return self._fn.first(op)
+        return _extracted(self._fn, vector, dimension)
 
     def sub_group_value(self, name: str) -> SSAValue:
         """Returns a built-in number of sub-groups, such as SubgroupSize."""
@@ -154,21 +148,37 @@ class LaunchPlace:
         return known
 
     def _load_built_in(self, name: str) -> SSAValue:
-        fn, module = self._fn, self._module
-        symbol = module.built_in(name)
-        self.symbols.append(symbol)
-        type_ = module.built_in_type(name)
-        base = fn.first(
-            create(
-                spirv.AddressOfOp,
-                properties={"variable": module.symbol(symbol)},
-                result_types=(module.types.pointer(type_, StorageClass.Input),),
-            )
-        )
-        return self._first(spirv.LoadOp, (base,), type_)
+        self.symbols.append(self._module.built_in(name))
+        return _loaded(self._fn, name)
 
     def _first(self, kind: type[Operation], operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
         return self._fn.first(create(kind, operands=operands, result_types=(type_,)))
+
+
+def _loaded(fn: FunctionLowering, name: str) -> SSAValue:
+    """Returns a built-in input, loaded at a function's start."""
+    module = fn.module
+    type_ = module.built_in_type(name)
+    base = create(
+        spirv.AddressOfOp,
+        properties={"variable": module.symbol(module.built_in(name))},
+        result_types=(module.types.pointer(type_, StorageClass.Input),),
+    )
+    return fn.first(create(spirv.LoadOp, (fn.first(base),), (type_,)))
+
+
+def _extracted(fn: FunctionLowering, vector: SSAValue, number: int) -> SSAValue:
+    return fn.first(create(spirv.CompositeExtractOp, (vector,), (i32,), {"indices": component(number)}))
+
+
+def unknown_zero(fn: FunctionLowering) -> SSAValue:
+    """Returns an i32 of 0 that the driver does not know, made once in a function: indices have 31 bits."""
+    if fn.unknown_zero is None:
+        name = "GlobalInvocationId"
+        index = _extracted(fn, _loaded(fn, name), 0)
+        fn.module.inputs[fn.module.built_in(name)] = None
+        fn.unknown_zero = fn.first(create(spirv.ShiftRightLogicalOp, (index, fn.index(31)), (i32,)))
+    return fn.unknown_zero
 
 
 def vulkan_order(size: Sequence[int]) -> tuple[int, int, int]:

@@ -15,6 +15,7 @@ from . import expansions
 from .expansions import Expansion
 from .float_expression import FloatExpression
 from .function_lowering import FunctionLowering, Handler
+from .known_zeros import factor, summand
 from .types import float_type, scalar_of, with_scalar
 
 
@@ -37,6 +38,13 @@ def _function(kind: type[Operation]) -> Handler:
         fn.values[result] = fn.emit(kind, operands, fn.type(result.type))
 
     return lower
+
+
+def _fma(fn: FunctionLowering, op: Operation) -> None:
+    a, b, c = op.operands
+    float_type(a.type)
+    operands = factor(fn, a), factor(fn, b), summand(fn, c)
+    fn.values[op.results[0]] = fn.emit(spirv.GLFmaOp, operands, operands[0].type)
 
 
 def _narrow_function(kind: type[Operation]) -> Handler:
@@ -109,7 +117,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     math.AbsFOp: _function(spirv.GLFAbsOp),
     math.SqrtOp: _function(spirv.GLSqrtOp),
     math.RsqrtOp: _function(spirv.GLInverseSqrtOp),
-    math.FmaOp: _function(spirv.GLFmaOp),
+    math.FmaOp: _fma,
     math.FloorOp: _function(spirv.GLFloorOp),
     math.CeilOp: _function(spirv.GLCeilOp),
     math.TruncOp: _function(spirv.GLTruncOp),

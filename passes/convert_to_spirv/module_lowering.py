@@ -104,6 +104,8 @@ class ModuleLowering:
         self.spec_constants = SpecConstantTable(self)
         self.trap_state = TrapState(self)
         self.globals: dict[str, spirv.GlobalVariableOp] = {}
+        self.inputs: dict[str, None] = {}
+        """Built-in inputs that functions of their own may read, in order."""
         self.functions: list[spirv.FuncOp] = []
         self.keeps_float_bits = False
         """Whether arrays of floats that atomics may reach are kept as integers; see `storage_type`."""
@@ -341,6 +343,7 @@ class ModuleLowering:
         fn = FunctionLowering(
             self, name, function.location, no_contraction="kernel.no_contraction" in function.attributes
         )
+        fn.has_inputs = lowered.linkage is None
         block = only_block(function)
         for argument, type_ in zip(block.args, inputs, strict=True):
             fn.values[argument] = fn.body.insert_arg(type_, len(fn.body.args))

@@ -14,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
 from .function_lowering import FunctionLowering
+from .known_zeros import factor
 from .types import float_type
 
 
@@ -45,7 +46,7 @@ def divf(fn: FunctionLowering, op: Operation) -> None:
 def _operands(fn: FunctionLowering, op: Operation) -> tuple[SSAValue, SSAValue]:
     lhs, rhs = op.operands
     float_type(lhs.type)
-    return fn.value(lhs), fn.value(rhs)
+    return factor(fn, lhs), factor(fn, rhs)
 
 
 def _times(fn: FunctionLowering, value: SSAValue, number: float) -> SSAValue:

@@ -44,8 +44,9 @@ def test_matches_numpy(device, name, constant, aspect):
         x = np.concatenate([x, (rng.normal(size=4000) * 10.0 ** rng.uniform(low, high, 4000)).astype(dtype)])
         y = np.concatenate([y, (rng.normal(size=4000) * 10.0 ** rng.uniform(low, high, 4000)).astype(dtype)])
     largest = np.finfo(dtype).max
-    x = np.concatenate([x, np.full(100, largest), np.full(100, -largest)])
-    y = np.concatenate([y, largest / rng.uniform(1, [[5000], [4]], (2, 100)).ravel().astype(dtype)])
+    x = np.concatenate([x, np.full(100, largest), np.full(100, -largest), largest * rng.uniform(-1, 1, 800)])
+    x = x.astype(dtype)
+    y = np.concatenate([y, (largest / 2.0 ** rng.uniform(0, 19, 1000)).astype(dtype)])
     out = lp.empty((10, len(x)), getattr(lp, name), device=device)
     kernel = lp.kernel_from_source(SOURCE.format(t=name, c=constant))
     kernel[len(x)](lp.asarray(x, device=device), lp.asarray(y, device=device), out)

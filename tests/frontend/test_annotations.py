@@ -10,6 +10,7 @@ import textwrap
 import types
 from collections.abc import Callable
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -253,6 +254,22 @@ def test_type_statements_are_what_they_stand_for(load: Load) -> None:
         """
     )
     assert types_of(function) == ["f32", "In[f32, 2]"]
+
+
+@pytest.mark.parametrize("value", ["itself", "Annotated of itself", "missing"])
+def test_aliases_of_nothing_are_no_types(load: Load, value: str) -> None:
+    class TypeAliasType:  # as Python 3.12 calls what a type statement makes
+        @property
+        def __value__(self) -> object:
+            if value == "missing":
+                raise NameError("name 'Missing' is not defined")
+            return self if value == "itself" else Annotated[self, 1]
+
+    function = load("def k(a): pass")
+    function.__annotations__["a"] = TypeAliasType()
+    with pytest.raises(CompileError, match="'a'") as caught:
+        resolve_signature(function)
+    assert caught.value.code == "LP2012"
 
 
 @pytest.mark.skipif(
