@@ -47,7 +47,7 @@ def lower_upstream(module: ModuleOp, *, with_asserts: bool = True) -> None:
 
 
 def _lower(module: ModuleOp, lowerings: Mapping[str, Lowering]) -> None:
-    for op in list(module.walk()):
+    for op in list(module.walk(region_first=True)):  # a region is lowered before it is copied
         lowering = lowerings.get(op.name)
         if lowering is not None:
             replace(op, lowering)

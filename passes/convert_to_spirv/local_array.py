@@ -121,6 +121,11 @@ class LocalArray:
     ) -> SSAValue:
         """Returns a pointer to one element, or to its part of type `type_` at `path`; the indices are in range."""
         fn = self._fn
+        if is_atomic and not self.is_shared:
+            raise TypeError(
+                "atomic operations are for memory that work-items share; load and store the element of an array of "
+                "one work-item's own"
+            )
         linear = fn.linear(indices, self.extent)
         if not self.is_shared and isinstance(linear.owner, Block):
             linear = self._of_its_own(linear)

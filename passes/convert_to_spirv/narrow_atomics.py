@@ -70,7 +70,7 @@ class _Word:
             pointer, self._shift = array.word_pointer(indices, steps, self.type)
         else:
             steps = [fn.index(step) if isinstance(step, int) else step for step in steps]
-            pointer = array.element_pointer(indices, steps, i32)
+            pointer = array.element_pointer(indices, steps, i32, is_atomic=True)
         self.place = AtomicPlace(fn, op, pointer, i32)
 
     def taken(self, word: SSAValue, *, is_signed: bool = False) -> SSAValue:

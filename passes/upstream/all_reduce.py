@@ -126,7 +126,7 @@ def _tree(place: UpstreamPlace, values: SSAValue, size: SSAValue, lane: SSAValue
         deeper.store(_combined(deeper, left, right), values, [lane])
         return ()
 
-    inner.choose(inner.compare(CmpPredicate.Ult, lane, rest), [], combine, lambda _inner: ())
+    inner.choose(inner.compare(CmpPredicate.Ult, lane, rest), [], combine)
     inner.make(gpu.BarrierOp)
     inner.make(scf.YieldOp, [half])
     place.make(scf.WhileOp, [size], [_INDEX], regions=[Region(test), Region(body)])

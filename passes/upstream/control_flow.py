@@ -1,7 +1,7 @@
 """What becomes of upstream's control flow.
 
 scf.execute_region { … }                              …
-scf.index_switch %i case 0 { A } default { B }        scf.if %i == 0 { A } else { B }
+scf.index_switch %i case 0 { A } default { B }        %k = %i == 0 ? 0 : 1    scf.if %k < 1 { A } else { B }
 scf.parallel (%i, %j) = … init (%z) { … scf.reduce }  scf.for %i … iter_args(…) { scf.for %j … { … } }
 
 A work-item runs the rounds of a parallel loop one after the other, in C order.
@@ -11,12 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, i1, i64
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType
+from xdsl.ir import Block, Region, SSAValue
 
+from ...ir.upstream.index import CmpPredicate
 from ...ir.upstream.reading import integers_of
 from .place import Lowering, Number, UpstreamPlace
+
+_INDEX = IndexType()
+_MOST_LOOPS = 32
+"""Around each other, of one operation."""
 
 
 def inlined(place: UpstreamPlace, block: Block, values: Sequence[SSAValue]) -> list[SSAValue]:
@@ -55,31 +60,29 @@ def execute_region(place: UpstreamPlace) -> Sequence[SSAValue]:
 
 
 def index_switch(place: UpstreamPlace) -> Sequence[SSAValue]:
-    """Asks for one case after the other."""
+    """Finds out which case it is, and goes to it by halves: so are few branches inside each other."""
     op = place.op
     numbers = [int(number) for number in op.cases.get_values()]
-    bodies: list[Region] = [*op.case_regions, op.default_region]
-    for body in bodies:
-        _only_block(place, body)
-        op.detach_region(body)
-    rest = bodies.pop()
-    for number, body in zip(reversed(numbers), reversed(bodies), strict=True):
-        rest = Region(Block(_asked(op, number, body, rest)))
-    return inlined(place, rest.block, [])
+    bodies = [_only_block(place, region) for region in (*op.case_regions, op.default_region)]
+    if len(bodies) != len(numbers) + 1:
+        raise place.refused(f"it has {len(numbers)} numbers for {len(bodies) - 1} cases")
+    which = place.constant(len(numbers), _INDEX)
+    for position, number in reversed(list(enumerate(numbers))):
+        is_it = place.compare(CmpPredicate.Eq, op.operands[0], place.constant(number, _INDEX))
+        which = place.select(is_it, place.constant(position, _INDEX), which)
 
+    def among(inner: UpstreamPlace, first: int, end: int) -> Sequence[SSAValue]:
+        if end - first == 1:
+            return inlined(inner, bodies[first], [])
+        middle = (first + end) // 2
+        return inner.choose(
+            inner.compare(CmpPredicate.Ult, which, inner.constant(middle, _INDEX)),
+            op.result_types,
+            lambda deeper: among(deeper, first, middle),
+            lambda deeper: among(deeper, middle, end),
+        )
 
-def _asked(op: Operation, number: int, body: Region, rest: Region) -> list[Operation]:
-    """Returns what chooses between a case and the rest."""
-    value = arith.ConstantOp(IntegerAttr(number, IndexType()))
-    properties = {"predicate": IntegerAttr(0, i64)}
-    test = arith.CmpiOp.create(
-        operands=[op.operands[0], value.result],
-        result_types=[i1],
-        properties=properties,
-        location=op.location,
-    )
-    choice = scf.IfOp(test.results[0], op.result_types, body, rest)
-    return [value, test, choice, scf.YieldOp(*choice.results)]
+    return among(place, 0, len(bodies))
 
 
 _Bounds = tuple[Number, Number, Number]
@@ -91,6 +94,10 @@ def nested_loops(
     place: UpstreamPlace, bounds: Sequence[_Bounds], values: Sequence[SSAValue], body: _Body
 ) -> Sequence[SSAValue]:
     """Returns what the innermost body of loops around each other makes of some values."""
+    if len(bounds) > _MOST_LOOPS:
+        raise place.refused(
+            f"it has {len(bounds)} dimensions, expected at most {_MOST_LOOPS}; join some of them"
+        )
 
     def nest(
         inner: UpstreamPlace, counters: Sequence[SSAValue], values: Sequence[SSAValue]

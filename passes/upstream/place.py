@@ -153,13 +153,14 @@ class UpstreamPlace:
         condition: SSAValue,
         types: Sequence[Attribute],
         then: Callable[[UpstreamPlace], Sequence[SSAValue]],
-        otherwise: Callable[[UpstreamPlace], Sequence[SSAValue]],
+        otherwise: Callable[[UpstreamPlace], Sequence[SSAValue]] | None = None,
     ) -> Sequence[SSAValue]:
         """Returns what one of two functions makes, each in a region of its own; of a known condition in none."""
         known = known_number(condition)
         if known is not None:
-            return (then if known else otherwise)(self)
-        regions = [self._body(then), self._body(otherwise) if types else Region()]
+            chosen = then if known else otherwise
+            return chosen(self) if chosen is not None else ()
+        regions = [self._body(then), Region() if otherwise is None else self._body(otherwise)]
         return self.make(scf.IfOp, [condition], types, regions=regions).results
 
     def loop(

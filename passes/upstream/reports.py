@@ -20,6 +20,7 @@ from .place import Lowering, UpstreamPlace
 
 _CONVERSION = re.compile(r"%(?:%|([-+ 0]*)(\d*)(\.\d+)?(?:hh|h|ll|l|z)?([diufeEgGxXoc]))")
 _UNSIGNED = "uxXo"
+_OF_FLOATS = "feEgG"
 
 
 def print_line(place: UpstreamPlace) -> Sequence[SSAValue]:
@@ -35,6 +36,10 @@ def print_line(place: UpstreamPlace) -> Sequence[SSAValue]:
         if len(shown) == len(values):
             raise place.refused(f"its text names more values than the {len(values)} that it has")
         value, dtype = _shown(place, values[len(shown)], found[4] in _UNSIGNED)
+        if found[4] not in _OF_FLOATS and dtype.startswith("f"):
+            raise place.refused(f"its text shows a float as '{found[0]}'; write %f, %e or %g")
+        if found[4] not in _OF_FLOATS and found[3]:
+            raise place.refused(f"integers have no precision in '{found[0]}'; write %0 and a width")
         shown.append(value)
         dtypes.append(dtype)
         return f"{{{len(shown) - 1}{_specification(found)}}}"

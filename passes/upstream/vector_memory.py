@@ -125,7 +125,7 @@ def _store_where(
         inner.store(value, base, values)
         return ()
 
-    place.choose(condition, [], write, lambda _inner: ())
+    place.choose(condition, [], write)
 
 
 def masked_load(place: VectorPlace) -> Parts:

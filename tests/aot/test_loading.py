@@ -70,6 +70,30 @@ def test_kernels_of_a_file_run_without_the_compiler(project, device, options):
     assert run_program(PROGRAM, file, device.selector, folder=project.folder) == "ok\n"
 
 
+CONVERTING = """
+import lapilli as lp
+
+
+@lp.kernel
+def convert(x: lp.In[lp.u32], out: lp.Out[lp.f32]):
+    i = lp.global_id(0)
+    out[i] = lp.f32(x[i])
+"""
+
+
+def test_kernels_for_no_device_in_particular_do_without_the_faults_of_drivers(make_project, device, context):
+    project = make_project(CONVERTING)
+    file = project.folder / "kernels.lpk"
+    project.build("-o", file)
+    bundle = lp.load_kernel_bundle(context, str(file), [device])
+    numbers = np.random.default_rng(1).integers(1 << 31, 1 << 32, 500, np.uint32)
+    out = lp.empty(len(numbers), lp.f32, device=device)
+    x = lp.asarray(numbers, device=device)
+    launch_kernel(device.default_queue, bundle.get_kernel("convert"), len(numbers), (x, out))
+    np.testing.assert_array_equal(out.numpy(), numbers.astype(np.float32))
+    project.forget()
+
+
 def test_a_saved_bundle_is_the_same_bundle(project, device, context):
     file, again = project.folder / "kernels.lpk", project.folder / "again.lpk"
     project.build("-o", file)

@@ -184,6 +184,35 @@ gpu.module @m {
 """
 
 
+MANY = 80
+_CASES = "".join(
+    f"case {3 * n} {{ %k{n} = arith.constant {n} : i32\n memref.store %k{n}, %x[%i] : memref<?xi32>\n scf.yield }}\n"
+    for n in range(MANY)
+)
+LARGE_SWITCH = f"""
+gpu.module @m {{
+  gpu.func @choose(%x: memref<?xi32>) kernel {{
+    %i = gpu.global_id x
+    scf.index_switch %i
+    {_CASES}default {{
+      %k = arith.constant -1 : i32
+      memref.store %k, %x[%i] : memref<?xi32>
+      scf.yield
+    }}
+    gpu.return
+  }}
+}}
+"""
+
+
+def test_a_switch_has_more_cases_than_branches_nest(device: lp.Device, queue: lp.Queue, built: Built):
+    kernel = built(lp.SourceLanguage.MLIR, LARGE_SWITCH).ext_oneapi_get_kernel("choose")
+    x, places = lp.zeros(256, lp.i32, device=device), np.arange(256)
+    queue.parallel_for(lp.NdRange(256, 64), kernel, x)
+    is_case = (places % 3 == 0) & (places < 3 * MANY)
+    np.testing.assert_array_equal(x.numpy(), np.where(is_case, places // 3, -1))
+
+
 def test_memory_and_choices(device: lp.Device, queue: lp.Queue, built: Built, form: Callable[[str], str]):
     kernel = built(lp.SourceLanguage.MLIR, form(MEMORY)).ext_oneapi_get_kernel("update")
     values = np.array([4, -9, 20, 7, 3, 11, 0, 15], dtype=np.int32)

@@ -37,7 +37,9 @@ def _all_reduce() -> str:
     rows += [
         """%last = gpu.all_reduce %v {
         ^bb0(%p: i32, %q: i32):
-          %m = arith.maxsi %p, %q : i32
+          %q0 = index.casts %q : i32 to index
+          %q1 = index.casts %q0 : index to i32
+          %m = arith.maxsi %p, %q1 : i32
           %c = arith.constant 3 : i32
           %s = arith.minsi %m, %c : i32
           gpu.yield %s : i32

@@ -23,6 +23,7 @@ _HEAD = """gpu.module @m {
     %b = arith.cmpi slt, %s, %s : i32
 """
 _LINE = 7
+_DEEP = f"memref<{'1x' * 40}f32>"
 REFUSED = {
     "gpu.launch_func @k::@f blocks in (%i, %i, %i)": "it is for the host: a kernel is a gpu.func",
     "%m = gpu.subgroup_mma_load_matrix %x[%i]": "write spirv.KHR.CooperativeMatrix",
@@ -44,6 +45,13 @@ REFUSED = {
     "%a = memref.alloca() : memref<8xi8>\n    %c = memref.alloca(%i) : memref<?x8xi8>\n"
     "    %w = memref.view %c[%i][] : memref<?x8xi8> to memref<1xf32>": "must be a 1-D memref of i8",
     'gpu.printf "%d %d", %s : i32': "names more values",
+    'gpu.printf "%5d", %x0 : f32': "shows a float as '%5d'",
+    'gpu.printf "%.3d", %s : i32': "integers have no precision",
+    "%a = memref.alloca() : memref<4xi32>\n"
+    "    %r = memref.atomic_rmw addi %s, %a[%i] : (i32, memref<4xi32>) -> i32": "memory that work-items share",
+    "%a = memref.alloca() : memref<4xi8>\n    %q = arith.trunci %s : i32 to i8\n"
+    "    %r = memref.atomic_rmw addi %q, %a[%i] : (i8, memref<4xi8>) -> i8": "memory that work-items share",
+    f"%a = memref.alloca() : {_DEEP}\n    memref.copy %a, %a : {_DEEP} to {_DEEP}": "at most 32",
 }
 
 
