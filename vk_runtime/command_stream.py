@@ -248,7 +248,7 @@ class CommandStream(SubmittedCommands):
         if logical.half_way is not None:
             logical.require_whole()
         busy = logical.busy
-        interrupt: KeyboardInterrupt | None = None
+        interrupt: BaseException | None = None
         try:
             while logical.half_way is None:
                 if self.recording is not None:
@@ -278,8 +278,12 @@ class CommandStream(SubmittedCommands):
                         else:
                             buffer.read_epoch = epoch
                     is_noted = True
-                except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
-                    interrupt = error
+                except Error:
+                    raise
+                except BaseException as error:  # Ctrl-C, or what another signal handler raises: go on first
+                    if interrupt is not None and not isinstance(error, KeyboardInterrupt):
+                        raise
+                    interrupt = error  # nothing may be half submitted
         finally:
             logical.half_way = None
         if interrupt is not None:

@@ -48,3 +48,35 @@ def test_a_finaliser_that_reads_what_the_launch_uses(monkeypatch: pytest.MonkeyP
         if is_over:
             break
     assert 20 < point < 499 and refused
+
+
+def test_a_signal_handler_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A time limit that a program sets itself, say: what was submitted is known to be, as after Ctrl-C."""
+    monkeypatch.setenv("LAPILLI_HANG_TIMEOUT", "2")  # a wait without end fails
+    point = 0
+    for point in range(200):
+        driver = FakeDriver()
+        device = make_device(driver, is_gpu=False)
+        x, y = lp.full(SIZE, 2.0, device=device), lp.full(SIZE, 3.0, device=device)
+        for _ in range(5):
+            add[SIZE](1.0, x, y).wait()
+        found: list[str] = []
+
+        def limit(found: list[str] = found) -> None:
+            found.append("raised")
+            raise TimeoutError
+
+        def step(x: lp.Array = x, y: lp.Array = y) -> None:
+            add[SIZE](1.0, x, y)
+
+        with suppress(TimeoutError):
+            interrupted_at(point, step, instead=limit)
+        y.numpy()
+        assert not driver._pending, f"point {point}"
+        for _ in range(3):
+            add[SIZE](1.0, x, y).wait()
+        device.shut_down()
+        assert driver.violations == [] and driver.living == {}, f"point {point}"
+        if not found:
+            break
+    assert 10 < point < 199
