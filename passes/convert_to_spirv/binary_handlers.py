@@ -10,6 +10,7 @@ from ...ir.dialects import spirv
 from ...ir.dialects.spirv.types import StructType
 from ...ir.walk import operands_of
 from ..narrowing import is_float_attribute, is_integer_attribute
+from .float_order import attributes_of_sum
 from .function_lowering import FunctionLowering, Handler
 from .known_zeros import summand
 from .signed_extrema import may_be_folded
@@ -70,7 +71,9 @@ def _sum(kind: type[Operation]) -> Handler:
         (result,) = op.results
         float_type(lhs.type)
         a = summand(fn, lhs)
-        fn.values[result] = fn.emit(kind, (a, summand(fn, rhs)), a.type, attributes=fn.float_attributes)
+        fn.values[result] = fn.emit(
+            kind, (a, summand(fn, rhs)), a.type, attributes=attributes_of_sum(fn, lhs, rhs)
+        )
 
     return lower
 

@@ -39,14 +39,15 @@ Handler = Callable[["FunctionLowering", Operation], None]
 """Lowers one operation."""
 
 _FUNCTION = StorageClassAttr(StorageClass.Function)
-_NO_CONTRACTION: Mapping[str, Attribute] = {"no_contraction": UnitAttr()}
+NO_CONTRACTION_ATTRIBUTES: Mapping[str, Attribute] = {"no_contraction": UnitAttr()}
+"""Of what may neither be fused with another operation nor be regrouped."""
 NO_ATTRIBUTES: Mapping[str, Attribute] = {}
 """No attributes or properties."""
 
 
 def float_attributes(no_contraction: bool) -> Mapping[str, Attribute]:
     """Returns what FAdd, FSub and FMul carry in a function whose products and sums must not be fused, or may be."""
-    return _NO_CONTRACTION if no_contraction else NO_ATTRIBUTES
+    return NO_CONTRACTION_ATTRIBUTES if no_contraction else NO_ATTRIBUTES
 
 
 class FunctionLowering:

@@ -13,7 +13,8 @@ import math
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
-from .function_lowering import FunctionLowering
+from .float_order import attributes_of_product
+from .function_lowering import NO_CONTRACTION_ATTRIBUTES, FunctionLowering
 from .known_zeros import factor
 from .types import float_type
 
@@ -27,7 +28,9 @@ def mulf(fn: FunctionLowering, op: Operation) -> None:
         product = _times(fn, a, -0.0)
         fn.values[op.results[0]] = fn.emit(spirv.FNegateOp, (product,), a.type)
         return
-    fn.values[op.results[0]] = fn.emit(spirv.FMulOp, (a, b), a.type, attributes=fn.float_attributes)
+    fn.values[op.results[0]] = fn.emit(
+        spirv.FMulOp, (a, b), a.type, attributes=attributes_of_product(fn, op.results[0])
+    )
 
 
 def divf(fn: FunctionLowering, op: Operation) -> None:
@@ -37,10 +40,12 @@ def divf(fn: FunctionLowering, op: Operation) -> None:
     if divisor is not None and divisor == 0:
         fn.values[op.results[0]] = _times(fn, a, math.copysign(math.inf, divisor))
     elif _is_positive_zero(fn, a):
-        quotient = fn.emit(spirv.FDivOp, (fn.constant(a.type, -0.0), b), a.type)
+        quotient = fn.emit(
+            spirv.FDivOp, (fn.constant(a.type, -0.0), b), a.type, attributes=NO_CONTRACTION_ATTRIBUTES
+        )
         fn.values[op.results[0]] = fn.emit(spirv.FNegateOp, (quotient,), a.type)
     else:
-        fn.values[op.results[0]] = fn.emit(spirv.FDivOp, (a, b), a.type)
+        fn.values[op.results[0]] = fn.emit(spirv.FDivOp, (a, b), a.type, attributes=NO_CONTRACTION_ATTRIBUTES)
 
 
 def _operands(fn: FunctionLowering, op: Operation) -> tuple[SSAValue, SSAValue]:

@@ -237,3 +237,47 @@ def test_helpers_return_what_loops_run_over(device):
     out = lp.zeros(3, lp.i32, device=device)
     loops_over_results[1](4, out)
     assert out.numpy().tolist() == [28, 0, 20]
+
+
+@lp.kernel
+def in_order(x: lp.In[lp.f32], y: lp.In[lp.f32], z: lp.In[lp.f32], out: lp.Out[lp.f32, 2]):
+    i = lp.global_id(0)
+    out[0, i] = (x[i] * 1e30) * 1e-30
+    out[1, i] = x[i] / (y[i] / z[i])
+    out[2, i] = 3.0 / y[i] / z[i] * x[i]
+    out[3, i] = (x[i] * y[i]) / z[i]
+    out[4, i] = (x[i] + y[i]) - y[i]
+    out[5, i] = y[i] + (x[i] - y[i])
+    out[6, i] = (z[i] + 3e10) - 3e10
+
+
+def test_floats_are_computed_in_the_order_of_the_source(device):
+    x, y, z = np.float32([[1e20, 2.0**-100, 1], [1.5, 2.0**-120, 2.0**80], [4, 2.0**-28, 2.0**47]])
+    out = lp.zeros((7, 3), device=device)
+    in_order[3](*(lp.asarray(column, device=device) for column in (x, y, z)), out)
+    large, far = np.float32(1e30), np.float32(3e10)
+    with np.errstate(over="ignore"):
+        expected = [x * large * np.float32(1e-30), x / (y / z), 3 / y / z * x, x * y / z, (x + y) - y,
+                    y + (x - y), (z + far) - far]  # fmt: skip
+    # Vulkan: 2.5 ULP a division; what is subnormal may be flushed.
+    np.testing.assert_allclose(out.numpy(), expected, rtol=8e-7, atol=2.0**-126)
+
+
+@lp.kernel
+def compensated(x: lp.In[lp.f32], out: lp.Out[lp.f32]):
+    total = 0.0
+    lost = 0.0
+    for i in range(x.size):
+        part = x[i] - lost
+        longer = total + part
+        lost = (longer - total) - part
+        total = longer
+    out[0] = total
+
+
+def test_what_sums_lose_can_be_added_again(device):
+    x = np.full(10001, 2.0**-25, np.float32)
+    x[0] = 1
+    out = lp.zeros(1, device=device)
+    compensated[1](lp.asarray(x, device=device), out)
+    assert out.numpy()[0] == np.float32(x.astype(np.float64).sum())

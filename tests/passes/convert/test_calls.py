@@ -113,5 +113,19 @@ def test_contraction_is_forbidden_where_the_kernel_says_so(lower: Fixture, kerne
     plain = lower(kernel(body, "%x : memref<?xf32>"))
     strict = lower(kernel(body, "%x : memref<?xf32>", ", kernel.no_contraction"))
     marked = [op.name for op in strict.module.walk() if "no_contraction" in op.attributes]
-    assert marked == ["spirv.FMul", "spirv.FAdd"]
-    assert not any("no_contraction" in op.attributes for op in plain.module.walk())
+    assert marked == ["spirv.FMul", "spirv.FAdd", "spirv.FDiv"]
+    marked = [op.name for op in plain.module.walk() if "no_contraction" in op.attributes]
+    assert marked == ["spirv.FDiv"]  # which drivers would regroup
+
+
+def test_what_need_not_be_fused_is_not_regrouped(lower: Fixture, kernel: Fixture) -> None:
+    body = """
+      %a = memref.load %x[%i] : memref<?xf32>
+      %b = arith.mulf %a, %a : f32
+      %c = arith.mulf %b, %a : f32
+      %d = arith.addf %c, %a : f32
+      %e = arith.subf %d, %a : f32
+      memref.store %e, %x[%i] : memref<?xf32>"""
+    lowered = lower(kernel(body, "%x : memref<?xf32>"))
+    found = [op for op in lowered.module.walk() if op.name in ("spirv.FMul", "spirv.FAdd", "spirv.FSub")]
+    assert ["no_contraction" in op.attributes for op in found] == [True, False, False, True]
