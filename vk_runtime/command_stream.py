@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.errors import Error
 from . import profile
-from .submitted_commands import MAX_BUSY, SubmittedCommands
+from .submitted_commands import MAX_BUSY, SubmittedCommands, is_from_outside
 
 if TYPE_CHECKING:
     from .barriers import Barriers
@@ -278,12 +278,10 @@ class CommandStream(SubmittedCommands):
                         else:
                             buffer.read_epoch = epoch
                     is_noted = True
-                except Error:
-                    raise
-                except BaseException as error:  # Ctrl-C, or what another signal handler raises: go on first
-                    if interrupt is not None and not isinstance(error, KeyboardInterrupt):
+                except BaseException as error:  # nothing may be half submitted: go on first
+                    if not is_from_outside(error, interrupt):
                         raise
-                    interrupt = error  # nothing may be half submitted
+                    interrupt = error
         finally:
             logical.half_way = None
         if interrupt is not None:

@@ -38,6 +38,16 @@ MAX_IN_FLIGHT = 64
 """Submissions that may wait for the device; more make the host wait, so that memory stays bounded."""
 
 
+def is_from_outside(error: BaseException, before: BaseException | None) -> bool:
+    """Whether Ctrl-C or another signal handler raised an exception, so that what was begun can be ended first.
+
+    Args:
+        error: not of the driver; whatever comes again is no signal's, but for Ctrl-C.
+        before: what came before, None: nothing.
+    """
+    return isinstance(error, KeyboardInterrupt) or (before is None and not isinstance(error, Error))
+
+
 class SubmittedCommands(Handle):
     """The open command buffer of a queue, and those that the device has got.
 
@@ -179,7 +189,7 @@ class SubmittedCommands(Handle):
         Raises:
             DeviceLostError: the driver lost the device, or does not take the submission.
         """
-        interrupt: KeyboardInterrupt | None = None
+        interrupt: BaseException | None = None
         with self._lock:
             logical = self._logical
             before = logical.half_way
@@ -190,7 +200,9 @@ class SubmittedCommands(Handle):
                 while self.recording is not None:
                     try:
                         self._submit(self.recording)
-                    except KeyboardInterrupt as error:  # nothing may be half submitted: go on first
+                    except BaseException as error:  # nothing may be half submitted: go on first
+                        if not is_from_outside(error, interrupt):
+                            raise
                         interrupt = error
             finally:
                 logical.half_way = before

@@ -1,4 +1,4 @@
-"""Launches that are kept, with finalisers anywhere in them."""
+"""Launches with finalisers and signal handlers anywhere in them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def test_a_finaliser_that_reads_what_the_launch_uses(monkeypatch: pytest.MonkeyP
     assert 20 < point < 499 and refused
 
 
-def test_a_signal_handler_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("launches", [1, 5], ids=["recorded", "kept"])
+def test_a_signal_handler_that_raises(monkeypatch: pytest.MonkeyPatch, launches: int) -> None:
     """A time limit that a program sets itself, say: what was submitted is known to be, as after Ctrl-C."""
     monkeypatch.setenv("LAPILLI_HANG_TIMEOUT", "2")  # a wait without end fails
     point = 0
@@ -58,7 +59,7 @@ def test_a_signal_handler_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
         driver = FakeDriver()
         device = make_device(driver, is_gpu=False)
         x, y = lp.full(SIZE, 2.0, device=device), lp.full(SIZE, 3.0, device=device)
-        for _ in range(5):
+        for _ in range(launches):
             add[SIZE](1.0, x, y).wait()
         found: list[str] = []
 
@@ -66,8 +67,9 @@ def test_a_signal_handler_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
             found.append("raised")
             raise TimeoutError
 
-        def step(x: lp.Array = x, y: lp.Array = y) -> None:
+        def step(x: lp.Array = x, y: lp.Array = y, queue: lp.Queue = device.default_queue) -> None:
             add[SIZE](1.0, x, y)
+            queue.flush()
 
         with suppress(TimeoutError):
             interrupted_at(point, step, instead=limit)
