@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects import arith, func
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ...ir.dialects.kernel import GPU_KERNEL
 from .function_lowering import NO_CONTRACTION_ATTRIBUTES, FunctionLowering
@@ -37,6 +37,7 @@ def _may_be_product(value: SSAValue, depth: int) -> bool:
         parent = value.owner.parent_op()
         return isinstance(parent, func.FuncOp) and GPU_KERNEL not in parent.attributes
     owner = value.owner
+    assert isinstance(owner, Operation)
     if isinstance(owner, arith.MulfOp | func.CallOp):
         return True
     if isinstance(owner, arith.NegfOp) or owner.name.startswith("vector."):
