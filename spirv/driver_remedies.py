@@ -13,6 +13,7 @@ from .carry_values import values_carried
 from .clamp_atomics import atomics_clamped
 from .device_image import DeviceImage
 from .own_positions import positions_owned
+from .split_copies import copies_split
 
 
 def module_for(module: Module, env: TargetEnv) -> Module:
@@ -23,7 +24,7 @@ def module_for(module: Module, env: TargetEnv) -> Module:
     """
     if env.clamps_atomics:
         module = atomics_clamped(module)
-    return values_carried(positions_owned(module)) if env.loses_reads else module
+    return values_carried(positions_owned(copies_split(module))) if env.loses_reads else module
 
 
 def image_for(image: DeviceImage, env: TargetEnv) -> DeviceImage:

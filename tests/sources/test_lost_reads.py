@@ -220,6 +220,17 @@ def test_what_phis_behind_loops_choose(device: lp.Device, body: str, origin: str
     assert run(device, lp.SourceLanguage.SPIRV_ASM, text.format(value="%out"), 8) == FIRST_ABOVE_5
 
 
+def test_what_loops_have_copied_from_memory_to_memory(device: lp.Device) -> None:
+    text = PHIS.replace("%v = OpLoad %uint %from\n", "OpCopyMemory %mine %from\n%v = OpLoad %uint %mine\n")
+    text = text.replace("OpStore %to {value}", "OpCopyMemory %to %mine").replace(
+        "%chosen = OpPhi %uint %v %end %v %other\n", ""
+    )
+    text = text.replace(
+        "%main = OpFunction", "%own = OpTypePointer Function %uint\n%main = OpFunction"
+    ).replace("%begin = OpLabel\n", "%begin = OpLabel\n%mine = OpVariable %own Function\n")
+    assert run(device, lp.SourceLanguage.SPIRV_ASM, text, 8) == FIRST_ABOVE_5
+
+
 def test_what_is_carried_stays_as_it_is() -> None:
     counted = PHIS.replace("OpStore %to {value}", "OpStore %to %n")
     module = parse(lp.spirv.assemble(counted.replace("%chosen = OpPhi %uint %v %end %v %other\n", "")))
