@@ -209,7 +209,7 @@ def test_memory_that_runs_out_leaves_what_kernels_report_to_whoever_waits(device
         return really_create(size, for_host)
 
     monkeypatch.setattr(memory, "_create", create)
-    lp.empty(1, device=device)
+    lp.empty(12_347, device=device)  # of a size that nothing has let go of
     assert not failures and capsys.readouterr().out == ""
     with pytest.raises(lp.KernelTrap, match="refuse"):
         event.wait()
