@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..ir.parse import ParsedModule
     from ..ir.target_env import TargetEnv
 
-_ASSEMBLY = re.compile(r"(\s|;.*)*Op[A-Z]\w+\b")
+_ASSEMBLY = re.compile(r"(\s|;.*$)*Op[A-Z]\w+\b", re.MULTILINE)
 """How SPIR-V's assembly begins, and no IR."""
 _SPIRV_MAGIC = (b"\x03\x02\x23\x07", b"\x07\x23\x02\x03")
 

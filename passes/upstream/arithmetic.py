@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import Operation, SSAValue
 
@@ -16,7 +16,7 @@ from ...ir.dialects.spirv.types import is_integer_type
 from ...ir.parse_arith import ROUNDING
 from ...ir.upstream.index import INDEX_ARITHMETIC, CmpPredicate
 from .combining import is_whole
-from .place import Lowering, UpstreamPlace
+from .place import NO_FLAGS, Lowering, UpstreamPlace
 
 _INDEX_ARITHMETIC: dict[str, type[Operation]] = {
     "add": arith.AddiOp,
@@ -77,7 +77,11 @@ def _unsigned_cast(place: UpstreamPlace) -> tuple[SSAValue, ...]:
 
 
 def _remainder(place: UpstreamPlace) -> tuple[SSAValue, ...]:
-    return (place.emit(spirv.FRemOp, [place.op.lhs, place.op.rhs], place.op.result.type),)
+    """Divides only where a division is needed: drivers compute x - y * trunc(x / y), NaN for an infinite y."""
+    lhs, rhs = place.op.lhs, place.op.rhs
+    sizes = [place.emit(math.AbsFOp, [value], value.type, fastmath=NO_FLAGS) for value in (lhs, rhs)]
+    is_less = place.compare_floats("olt", *sizes)
+    return (place.select(is_less, lhs, place.emit(spirv.FRemOp, [lhs, rhs], lhs.type)),)
 
 
 def _add_with_carry(place: UpstreamPlace) -> tuple[SSAValue, ...]:

@@ -89,7 +89,7 @@ def _casts(x: np.ndarray, n: np.ndarray) -> tuple[list[Any], list[Any]]:
     u, v = x[0], x[1]
     compared = [u == v, u > v, u >= v, u < v, u <= v, u != v, True, False, True, False]
     pair = np.float32([u, v]).view(np.int32)
-    return flat(np.float32(n[0]), np.copysign(u, v), np.fmod(u, np.float32(2.5))), [
+    return flat(np.float32(n[0]), np.copysign(u, v), np.fmod(u, np.float32(2.5)), u), [
         *map(int, compared),
         int(u),
         *pair,
@@ -157,9 +157,11 @@ ARITHMETIC: dict[str, Case] = {
     %cs = math.copysign %u, %v : f32
     %h = arith.constant 2.5 : f32
     %rm = arith.remf %u, %h : f32
+    %inf = arith.constant 0x7F800000 : f32
+    %ri = arith.remf %u, %inf : f32
 """
         + _stored([*(f"%p{k}" for k in range(10)), "%fi", "%bu", "%bv"])
-        + _stored(["%fa", "%cs", "%rm"], "f32", "y"),
+        + _stored(["%fa", "%cs", "%rm", "%ri"], "f32", "y"),
         _casts,
     ),
 }

@@ -262,3 +262,12 @@ def test_text_that_ends_early_says_what_is_missing(text: str) -> None:
     result = opt(stdin=text)
     assert result.exit_code == 1
     assert "error: expected an operation, a block or }" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("rest", "message"), [("module {}", "Unexpected character: ;"), ("OpNothing", "OpNothing")]
+)
+def test_comments_in_front_cost_no_time(rest: str, message: str) -> None:
+    """Whether they begin SPIR-V's assembly is said at once, however many ways there are to read them."""
+    result = opt(stdin=f"{';' * 200}\n{'; by hand  ' * 2}\n{rest}")
+    assert result.exit_code == 1 and message in result.stderr
