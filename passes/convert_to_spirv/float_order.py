@@ -24,8 +24,7 @@ _DEPTH = 6
 
 
 def attributes_of_product(fn: FunctionLowering, product: SSAValue) -> Mapping[str, Attribute]:
-    """Returns the attributes of a product: fixed where it has a constant or a quotient, or is divided, and only products
-    and quotients take it."""
+    """Returns the attributes of a product, fixed where a driver gains by regrouping it and cannot fuse it."""
     users = [use.operation for use in product.uses]
     if not users or not all(isinstance(user, _FACTORS) for user in users):
         return fn.float_attributes
