@@ -30,7 +30,9 @@ from .compile_options import checked_passes, overridden_options
 from .lpk_images import BuiltImage, build_images
 from .lpk_targets import BuildTarget, find_target
 
-PORTABLE_ENV = TargetEnv(vulkan_version=(1, 2), clamps_atomics=True, rounds_conversions_twice=True)
+PORTABLE_ENV = TargetEnv(
+    vulkan_version=(1, 2), clamps_atomics=True, rounds_conversions_twice=True, folds_zeros=True
+)
 """What images are compiled for: the oldest Vulkan that the runtime uses, nothing that is optional, and drivers with
 faults that cost other devices little."""
 

@@ -78,6 +78,15 @@ import lapilli as lp
 def convert(x: lp.In[lp.u32], out: lp.Out[lp.f32]):
     i = lp.global_id(0)
     out[i] = lp.f32(x[i])
+
+
+@lp.kernel
+def multiply(x: lp.In[lp.f32], out: lp.Out[lp.f32]):
+    i = lp.global_id(0)
+    product = 0.0
+    for _ in range(2):
+        product = product * x[i]
+    out[i] = product
 """
 
 
@@ -91,6 +100,9 @@ def test_kernels_for_no_device_in_particular_do_without_the_faults_of_drivers(ma
     x = lp.asarray(numbers, device=device)
     launch_kernel(device.default_queue, bundle.get_kernel("convert"), len(numbers), (x, out))
     np.testing.assert_array_equal(out.numpy(), numbers.astype(np.float32))
+    x = lp.asarray(np.float32([np.inf, np.nan, 2]), device=device)
+    launch_kernel(device.default_queue, bundle.get_kernel("multiply"), 3, (x, out))
+    np.testing.assert_array_equal(out.numpy()[:3], np.float32([np.nan, np.nan, 0]))
     project.forget()
 
 
