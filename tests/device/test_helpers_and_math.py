@@ -264,6 +264,19 @@ def test_floats_are_computed_in_the_order_of_the_source(device):
 
 
 @lp.kernel
+def chained(x: lp.In[lp.f32], y: lp.In[lp.f32], z: lp.In[lp.f32], out: lp.Out[lp.f32]):
+    out[0] = (x[0] * y[0]) * z[0]
+    out[1] = x[0] * (y[0] * z[0])
+    out[2] = ((x[0] * x[0]) * x[0]) * z[0]
+
+
+def test_chains_of_products_are_computed_in_the_order_of_the_source(device):
+    out = lp.zeros(3, device=device)
+    chained[1](*(lp.full(1, value, device=device) for value in (1e30, 1e30, 1e-30)), out)
+    np.testing.assert_allclose(out.numpy(), [np.inf, 1e30, np.inf], rtol=1e-6)
+
+
+@lp.kernel
 def compensated(x: lp.In[lp.f32], out: lp.Out[lp.f32]):
     total = 0.0
     lost = 0.0
