@@ -229,6 +229,31 @@ def test_a_finaliser_while_a_launch_is_recorded_to_be_replayed(device, kept, mon
     assert (x.numpy()[0], y.numpy()[0]) == (6, 1)
 
 
+def test_a_finaliser_behind_the_packing_of_a_launch_that_may_be_kept(device, monkeypatch) -> None:
+    """Its own launch, of the same kernel, would leave its scalars where those of the launch are looked up by."""
+    x, y, queue = lp.zeros(SIZE, device=device), lp.zeros(SIZE, device=device), lp.Queue(device)
+    add[SIZE].on(queue)(y, 1.0).wait()
+    record = add[SIZE].short[1].__self__
+    for _ in range(4):  # each is waited for: recordings are kept from here on
+        add[SIZE].on(queue)(x, 2.0).wait()
+    really_pack, refused = record._pack_into, []
+
+    def pack(*args) -> None:
+        really_pack(*args)
+        Finalised(lambda: add[SIZE].on(queue)(y, 100.0))
+        gc.collect()
+
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: refused.append(type(unraisable.exc_value)))
+    with monkeypatch.context() as patch:
+        patch.setattr(record, "_pack_into", pack)
+        for _ in range(4):
+            add[SIZE].on(queue)(x, 1.0).wait()
+    assert set(refused) == {lp.InvalidError}
+    for _ in range(3):
+        add[SIZE].on(queue)(x, 100.0).wait()
+    assert (x.numpy()[0], y.numpy()[0]) == (8 + 4 + 300, 1)
+
+
 def test_a_finaliser_in_the_middle_of_a_launch_over_an_indirect_range(device, monkeypatch) -> None:
     """Its argument block is memory of the command buffer that the finaliser would have submitted."""
     x, count, queue = (
