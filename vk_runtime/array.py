@@ -216,9 +216,10 @@ class Array:
         Raises:
             InvalidError: another shape or dtype, or a value in a sequence that does not fit the dtype.
         """
-        from .transfer import copy_array, upload
+        from .transfer import copy_array, upload_array
 
-        queue, logical, buffer = self._device.default_queue, self._device.logical, self.buffer
+        queue = self._device.default_queue
+        _ = self.buffer  # first of all: whether it was released
         if isinstance(source, Array):
             self.require_same(source.host_shape, source.dtype.base, "copy_from: the source")
             if source is self:
@@ -232,7 +233,7 @@ class Array:
             source if isinstance(source, np.ndarray) else host_array(source, self._spelling, "copy_from"),
         )
         self.require_same(host.shape, host.dtype, "copy_from: the source")
-        upload(queue, logical, buffer, host.astype(self._dtype.base, copy=False))
+        upload_array(queue, self, host.astype(self._dtype.base, copy=False))
         return self
 
     def require_same(self, shape: Sequence[int], dtype: np.dtype[Any], what: str) -> None:
@@ -366,6 +367,11 @@ class Array:
         """Makes it use other memory of the same contents; for `array_sharing`."""
         self._buffer = buffer
         tracked.note_change()
+
+    def has_moved_from(self, buffer: Buffer) -> bool:
+        """Whether it has other memory since it had this: what was written to `buffer` may be missing there."""
+        found = self._buffer
+        return found is not None and found is not buffer
 
     def __copy__(self) -> Array:
         """Returns another array of the same elements on the same device."""

@@ -16,11 +16,11 @@ import numpy as np
 from ..ir.errors import FeatureNotSupportedError, InvalidError, user_facing
 from .array import Array
 from .array_creation import asarray, normalise_shape
-from .buffer import shared_view
+from .buffer import Buffer, shared_view
 from .device import Device
 from .device_list import resolve_device
 from .dtypes import bfloat16_dtype, numpy_dtype, spelling_of
-from .transfer import copy_buffer, wait_for_uses
+from .transfer import wait_for_uses
 
 _DL_CPU, _DL_VULKAN = 1, 7
 """DLDeviceType of DLPack."""
@@ -249,9 +249,9 @@ def page_aligned(shape: int | tuple[int, ...], dtype: object = "f32") -> np.ndar
 
 def export(array: Array) -> int:
     """Returns a file descriptor of an array's memory, moving the array first where needed; see `Array.export_fd`."""
-    from .external_memory import allocate_exportable, export_fd
+    from .external_memory import export_fd
 
-    device, logical = array.device, array.device.logical
+    logical = array.device.logical
     buffer = array.buffer
     if buffer.is_borrowed:
         raise InvalidError(
@@ -259,17 +259,38 @@ def export(array: Array) -> int:
             "export a copy, lp.asarray(a.numpy())"
         )
     if not buffer.allocation_bytes:
-        queue = device.default_queue
-        with logical.lock:
-            moved = allocate_exportable(logical, array.nbytes)
-            if array.nbytes:
-                copy_buffer(queue, buffer, moved, array.nbytes)
-        array.replace_buffer(moved)
-        buffer = moved
+        buffer = _move(array)
     wait_for_uses(logical, buffer, writes_only=True)
     with logical.lock:
         logical.require_usable()
         return export_fd(logical, buffer)
+
+
+def _move(array: Array) -> Buffer:
+    """Moves an array to memory that can be exported, which is returned.
+
+    Launches and copies of other threads write the old memory before, and are in the copy, or the new one.
+    """
+    from .external_memory import allocate_exportable
+    from .staging import record_copy
+
+    queue, logical = array.device.default_queue, array.device.logical
+    logical.require_uninterrupted("a.export_fd")
+    with logical.lock:
+        buffer = array.buffer
+        if buffer.allocation_bytes:  # another thread was faster
+            return buffer
+        moved = allocate_exportable(logical, array.nbytes)
+        if array.nbytes:
+            queue.flush()  # not with the copy in it, see `transfer._write`
+            record_copy(
+                queue, logical, buffer, moved, 0, 0, array.nbytes, "copy", lambda: array.replace_buffer(moved)
+            )
+        else:
+            array.replace_buffer(moved)
+        logical.forget_launches()
+        queue.flush()
+        return moved
 
 
 @user_facing

@@ -89,8 +89,7 @@ class IndirectRecord(LaunchRecord):
         self, queue: Queue, args: Sequence[object], counts: Array, wait_events: Sequence[Event] = ()
     ) -> Event:
         """Records the kernel on a queue, over the range that `counts` will hold; see `LaunchRecord.launch`."""
-        arguments = (*args, counts)
-        return self._record(queue, arguments, self.check(arguments), wait_events)
+        return self.launch(queue, (*args, counts), wait_events)
 
     def launch_again(self, queue: object, args: Sequence[object]) -> Event | None:
         """Takes no short way: the range belongs to the arguments."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo
 from ..ir.stream import Stream
-from . import graph_recording, profile, trace
+from . import graph_recording, profile, trace, tracked
 from .buffer import Buffer
 from .constants import VK_SHADER_STAGE_COMPUTE_BIT
 from .errors import ArrayRangeError
@@ -119,17 +119,19 @@ class LaunchRecord(KernelCommands):
             event = again.launch(found, args, known)
             if event is not None:
                 return event
+        generation = tracked.generation
         checked = self._checker.quick_check(args, self._device)
         if checked is None or found.device is not self._device:
             return None
         try:
-            return self._record(found, args, checked, ())
+            return self._record(found, args, checked, (), generation)
         except ArrayRangeError:
             return None
 
     def launch(self, queue: Queue, args: Sequence[object], wait_events: Sequence[Event] = ()) -> Event:
         """Records the kernel on a queue; see `launch`.  Does not wait for the device."""
-        return self._record(queue, args, self._checker.check(args, self._device), wait_events)
+        generation = tracked.generation
+        return self._record(queue, args, self.check(args), wait_events, generation)
 
     def check(self, args: Sequence[object]) -> CheckedArguments:
         """Checks arguments as `launch` does and returns them taken apart."""
@@ -190,8 +192,14 @@ class LaunchRecord(KernelCommands):
         return self._checker.check(args, self._device)[1]
 
     def _record(
-        self, queue: Queue, args: Sequence[object], checked: CheckedArguments, wait_events: Sequence[Event]
+        self,
+        queue: Queue,
+        args: Sequence[object],
+        checked: CheckedArguments,
+        wait_events: Sequence[Event],
+        generation: object,
     ) -> Event:
+        """Records the kernel; `generation` is `tracked.generation` from before the arguments were checked."""
         if graph_recording.active and (graph := graph_recording.recorder()) is not None:
             self._require_ranges(checked[0])
             return graph.add_launch(self, queue, args, checked, wait_events)
@@ -208,6 +216,12 @@ class LaunchRecord(KernelCommands):
         with self.lock:
             if self.logical.half_way is not None:
                 self.logical.require_whole()
+            if (
+                tracked.generation is not generation
+            ):  # another thread may have moved an array: `Array.export_fd`
+                uses, values = checked = self.check(args)
+                if not self._takes_scalars_only:
+                    values = self._packer.values(args, checked)
             if wait_events:
                 queue.wait_for_own_device(wait_events)
             latest = queue.latest

@@ -203,6 +203,19 @@ class LogicalDevice(DeviceState):
                 "thread, where it can neither launch nor wait; let it note what is to be done, and do that later"
             )
 
+    def require_uninterrupted(self, what: str) -> None:
+        """Raises InvalidError where this thread holds the lock: a finaliser that interrupts what uses the device."""
+        if self.lock._is_owned():  # type: ignore[attr-defined]  # threading.Condition asks it, too
+            raise InvalidError(
+                f"{what}: device '{self.name}' is used by a finaliser or a signal handler that interrupts what its own "
+                "thread does there; let it note what is to be done, and do that later"
+            )
+
+    def forget_launches(self) -> None:
+        """Has every launch look at its arguments again.  Call it with the lock held."""
+        for queue in self._streams():
+            queue.known, queue.latest = {}, None
+
     def undisturbed(self, encode: Callable[[CommandBuffer], object], command_buffer: CommandBuffer) -> None:
         """Has a command recorded that is none of a queue's own, with `half_way` set.  Call it with the lock held.
 

@@ -7,6 +7,7 @@ some pieces, threads of the host fill or empty others.  Each piece is submitted 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -173,10 +174,12 @@ def record_copy(
     target_offset: int,
     nbytes: int,
     name: str,
+    then: Callable[[], object] | None = None,
 ) -> int:
     """Records a copy between two buffers, in order with what uses them; returns its timeline value.
 
-    Call it with the device's lock held.  Profiles call it `name`.
+    Call it with the device's lock held.  Profiles call it `name`.  `then` is called behind the command, before anything
+    that interrupts this thread can record another.
     """
 
     def encode(command_buffer: CommandBuffer) -> None:
@@ -197,5 +200,7 @@ def record_copy(
         device.vk.vkCmdCopyBuffer(command_buffer.raw, source.raw, target.raw, 1, region)
         if command_buffer.is_timed:
             command_buffer.end_timing()
+        if then is not None:
+            then()
 
     return stream.record(encode)

@@ -15,7 +15,7 @@ generation: object = object()
 
 
 def note_change() -> None:
-    """Notes that an array has let go of its memory."""
+    """Notes that an array has let go of its memory, or moved to other memory."""
     global generation
     generation = object()
 

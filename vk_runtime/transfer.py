@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from .tracked import Tracked
 
 if TYPE_CHECKING:
     from .array import Array
+
+_T = TypeVar("_T")
 
 LARGEST_KEPT = 1 << 20
 """Bytes of the largest download that `small_copies` keeps."""
@@ -113,14 +116,36 @@ def download(queue: Queue, device: LogicalDevice, buffer: Buffer, out: np.ndarra
         np.copyto(out, target)
 
 
+def upload_array(queue: Queue, target: Array, source: np.ndarray[Any, Any]) -> Event | None:
+    """Does what `upload` does, with the memory that an array has in the end."""
+    return _write(target, lambda buffer: upload(queue, queue.device.logical, buffer, source))
+
+
+def _write(target: Array, write: Callable[[Buffer], _T]) -> _T:
+    """Has the memory of an array written, once more where another thread moves the array meanwhile.
+
+    `Array.export_fd` moves it before the copy of its contents is submitted, so what is written to memory that is
+    still the array's afterwards is a part of that copy.
+    """
+    while True:
+        buffer = target.buffer
+        result = write(buffer)
+        if not target.has_moved_from(buffer):
+            return result
+
+
 def fill(queue: Queue, target: Array, pattern: np.ndarray[Any, Any]) -> None:
     """Sets the elements of `target` to `pattern`, an array of one element."""
-    device, buffer, count = queue.device.logical, target.buffer, target.size
-    if not count:
-        return
-    if graph_recording.active and (graph := graph_recording.recorder()) is not None:
+    if not target.size:
+        _ = target.buffer  # raises where it was released
+    elif graph_recording.active and (graph := graph_recording.recorder()) is not None:
         graph.add_fill(queue, target, pattern)
-        return
+    else:
+        _write(target, lambda buffer: _fill(queue, buffer, target.size, pattern))
+
+
+def _fill(queue: Queue, buffer: Buffer, count: int, pattern: np.ndarray[Any, Any]) -> None:
+    device = queue.device.logical
     if buffer.host_address:
         wait_for_uses(device, buffer, writes_only=False)
         nbytes = count * pattern.itemsize
@@ -157,20 +182,14 @@ def fill(queue: Queue, target: Array, pattern: np.ndarray[Any, Any]) -> None:
 
 def copy_array(queue: Queue, source: Array, target: Array) -> None:
     """Copies all elements between two arrays of one device, on the device."""
-    read, written = source.buffer, target.buffer
-    if not target.nbytes:
-        return
-    if graph_recording.active and (graph := graph_recording.recorder()) is not None:
-        graph.add_copy(queue, source, target)
-    elif read is not written:  # else two views of the same elements
-        copy_buffer(queue, read, written, target.nbytes)
-
-
-def copy_buffer(queue: Queue, source: Buffer, target: Buffer, nbytes: int) -> None:
-    """Copies the first `nbytes` between two buffers of one device, on the device; at once, also while a graph is
-    recorded."""
     from .staging import record_copy
 
     device = queue.device.logical
-    with device.lock:
-        record_copy(queue, device, source, target, 0, 0, nbytes, "copy")
+    with device.lock:  # nobody moves them meanwhile
+        read, written = source.buffer, target.buffer
+        if not target.nbytes:
+            return
+        if graph_recording.active and (graph := graph_recording.recorder()) is not None:
+            graph.add_copy(queue, source, target)
+        elif read is not written:  # else two views of the same elements
+            record_copy(queue, device, read, written, 0, 0, target.nbytes, "copy")

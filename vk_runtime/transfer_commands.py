@@ -18,7 +18,7 @@ from .bundle_errors import OutOfContextError
 from .event import Event
 from .host_data import element
 from .image_base import ImageBase
-from .transfer import copy_array, download, fill, upload
+from .transfer import copy_array, download, fill, upload_array
 
 if TYPE_CHECKING:
     from .queue import Queue
@@ -151,7 +151,7 @@ def _to_device(queue: Queue, source: _HostArray, target: Array) -> _Command:
     def run(events: tuple[Event, ...]) -> Event:
         _wait(queue, events)
         converted = source.astype(target.dtype.base, copy=False)
-        return upload(queue, queue.device.logical, target.buffer, converted) or queue.event()
+        return upload_array(queue, target, converted) or queue.event()
 
     return run
 
