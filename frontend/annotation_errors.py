@@ -11,9 +11,10 @@ from typing import Any, cast
 import numpy as np
 
 from ..ir.errors import CompileError, InvalidError
+from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
 from .errors import compile_error, signature_error
 from .source import FunctionSource, definition_location
-from .types import MAX_DIMENSIONS, FixedArrayType, type_of_dtype
+from .types import FixedArrayType, type_of_dtype
 
 
 def annotation_error(
@@ -58,7 +59,7 @@ def replacement(name: str, annotation: object) -> str:
     if isinstance(annotation, FixedArrayType):
         return (
             f"write lp.Array[{annotation.element!r}, {1 + annotation.ndim}], or an lp.struct with a member of this type"
-            if 1 + annotation.ndim <= MAX_DIMENSIONS
+            if 1 + annotation.ndim <= MAX_ARRAY_DIMENSIONS
             else "make an lp.struct with a member of this type"
         )
     if origin is np.ndarray:

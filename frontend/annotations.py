@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ..ir.errors import CompileError, KernelArgumentError
+from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
 from .image_types import IMAGE_MARKS, ImageType, image_type
 from .parameter_types import Annotation, ConstType, LocalArrayType, StreamType, WorkItemType
 from .signature import NO_DEFAULT, ParameterSpec, Signature
 from .spec_constant import SpecializationId
 from .struct_types import parameters_of, raw_annotations, value_type_of
 from .struct_values import host_value
-from .types import MAX_DIMENSIONS, Access, ArrayType, FixedArrayType, Target, Type, scalar_of, unaliased
+from .types import Access, ArrayType, FixedArrayType, Target, Type, scalar_of, unaliased
 
 
 class In(Annotation):
@@ -296,11 +297,11 @@ class _SignatureReader:
             parameters = parameters[:2]
         ndim = parameters[1] if len(parameters) > 1 else 1
         is_count = isinstance(ndim, int) and not isinstance(ndim, bool)
-        if len(parameters) > 2 or not is_count or not 1 <= cast(int, ndim) <= MAX_DIMENSIONS:
+        if len(parameters) > 2 or not is_count or not 1 <= cast(int, ndim) <= MAX_ARRAY_DIMENSIONS:
             found = ", ".join(map(repr, parameters[1:]))
             raise self.error(
                 name,
-                f"'{name}': {spelling}[{element!r}, ndim] takes ndim from 1 to {MAX_DIMENSIONS}; "
+                f"'{name}': {spelling}[{element!r}, ndim] takes ndim from 1 to {MAX_ARRAY_DIMENSIONS}; "
                 f"found {found}",
                 "LP2014",
                 f"write {spelling}[{element!r}, 2] for two dimensions; the shape is given at launch",

@@ -149,7 +149,7 @@ _HOST_CODES: dict[str, str] = {
     "LP2013": "A kernel has a fixed list of parameters; *args and **kwargs have no counterpart on a device.",
     "LP2014": (
         "An array annotation is lp.Array[dtype] or lp.Array[dtype, ndim] with a scalar, vector or struct type "
-        "and 1 to 3 dimensions; so are lp.In and lp.Out."
+        "and 1 to 8 dimensions; so are lp.In and lp.Out."
     ),
     "LP2015": "The default of a parameter must be a value that its type holds. Arrays have no defaults.",
     "LP1005": (

@@ -112,7 +112,7 @@ class LocalNamespace(Namespace):
         """Returns the argument for a parameter ``tile: lp.LocalArray[…]``.
 
         Args:
-            shape: an integer, or 1 to 3 of them, slowest dimension first.
+            shape: an integer, or 1 to 8 of them, slowest dimension first.
 
         Raises:
             InvalidError: a shape that cannot be.

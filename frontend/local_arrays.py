@@ -22,6 +22,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..ir.dialects.spirv.attributes import StorageClassAttr
 from ..ir.dialects.spirv.enums import StorageClass
+from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
 from .aspect_lowering import use_struct
 from .conversions import as_index, convert, kept_in_range
 from .dispatch import intrinsic
@@ -29,7 +30,7 @@ from .function_builder import AccessUse, FunctionBuilder
 from .ir_types import INDEX_TYPE, IR_INDEX, integer_attribute
 from .storage import local_element_type
 from .struct_types import value_type_of
-from .types import MAX_DIMENSIONS, ArrayType, Type
+from .types import ArrayType, Type
 from .types import i32 as lapilli_i32
 from .values import Composite, LocalArray, Scalar, Static, Tuple, Value, describe
 from .vector_types import MAX_SHARED_COMPONENTS, VecType
@@ -90,8 +91,12 @@ def _lengths(fb: FunctionBuilder, node: ast.Call, shape: Value, name: str) -> li
     part = node.args[0]
     items = shape.items if isinstance(shape, Tuple) and not isinstance(shape, Composite) else (shape,)
     parts = part.elts if isinstance(part, ast.Tuple) and len(part.elts) == len(items) else [part] * len(items)
-    if not 1 <= len(items) <= MAX_DIMENSIONS:
-        raise fb.error(part, f"the shape of lp.{name} has 1 to 3 dimensions, found {len(items)}", "LP2055")
+    if not 1 <= len(items) <= MAX_ARRAY_DIMENSIONS:
+        raise fb.error(
+            part,
+            f"the shape of lp.{name} has 1 to {MAX_ARRAY_DIMENSIONS} dimensions, found {len(items)}",
+            "LP2055",
+        )
     lengths: list[tuple[Scalar, str]] = []
     for item, where in zip(items, parts, strict=True):
         if not isinstance(item, Scalar) or not item.type.is_integer:

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ..ir.errors import InvalidError
+from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
 from ..ir.lpk_records import (
     ConstantRecord,
     KernelRecord,
@@ -214,7 +215,9 @@ def _type(record: TypeRecord, depth: int) -> Type:
             return _image(record)
         case "const" if depth == MAX_DEPTH and record.element is not None:
             return ConstType(_type(record.element, depth - 1))
-        case "local" if depth == MAX_DEPTH and len(record.shape) == 1 and 1 <= record.shape[0] <= 3:
+        case "local" if (
+            depth == MAX_DEPTH and len(record.shape) == 1 and 1 <= record.shape[0] <= MAX_ARRAY_DIMENSIONS
+        ):
             return _local(record)
         case "stream" if depth == MAX_DEPTH:
             return StreamType()
@@ -241,7 +244,7 @@ def _is_shape(shape: tuple[int, ...]) -> bool:
 
 
 def _array(record: TypeRecord, depth: int) -> ArrayType:
-    is_array = len(record.shape) == 1 and 1 <= record.shape[0] <= 3
+    is_array = len(record.shape) == 1 and 1 <= record.shape[0] <= MAX_ARRAY_DIMENSIONS
     if record.element is None or not is_array or record.access not in get_args(Access):
         raise InvalidError(f"an array of {record.shape!r:.60} dimensions with access {record.access!r}")
     return ArrayType(_type(record.element, depth - 1), record.shape[0], cast("Access", record.access))

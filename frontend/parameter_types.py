@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NoReturn, cast
 
 from ..ir.errors import CompileError, InvalidError
+from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
 from .struct_types import value_type_of
 from .types import MAX_DIMENSIONS, FixedArrayType, Type, integer_of
 from .vector_types import MAX_SHARED_COMPONENTS, VecType
@@ -71,7 +72,7 @@ class LocalArrayType(Type):
 
     Args:
         element: a type of values.
-        ndim: 1 to 3.
+        ndim: 1 to 8.
     """
 
     element: Type
@@ -113,11 +114,11 @@ class Annotation:
         raise InvalidError(f"lp.{cls.__name__} is only an annotation, {cls._use}")
 
 
-def _rank(name: str, parameters: object) -> int:
+def _rank(name: str, parameters: object, largest: int = MAX_DIMENSIONS) -> int:
     rank = None if isinstance(parameters, bool) else integer_of(parameters)
-    if rank is None or not 1 <= rank <= MAX_DIMENSIONS:
+    if rank is None or not 1 <= rank <= largest:
         raise CompileError(
-            f"lp.{name}[dimensions]: expected 1 to {MAX_DIMENSIONS} dimensions, found {parameters!r}; "
+            f"lp.{name}[dimensions]: expected 1 to {largest} dimensions, found {parameters!r}; "
             f"write lp.{name}[1]",
             code="LP2018",
         )
@@ -199,7 +200,7 @@ class LocalArray(Annotation):
                 found += "; make it a member of an lp.struct"
             raise CompileError(
                 "lp.LocalArray[element, ndim]: expected a type such as lp.f32 or lp.f32x4 and 1 to "
-                f"{MAX_DIMENSIONS} dimensions, found {found}",
+                f"{MAX_ARRAY_DIMENSIONS} dimensions, found {found}",
                 code="LP2018",
             )
-        return LocalArrayType(element, _rank("LocalArray", ndim))
+        return LocalArrayType(element, _rank("LocalArray", ndim, MAX_ARRAY_DIMENSIONS))

@@ -39,7 +39,7 @@ class Target(enum.Enum, metaclass=MembersByName):
 _SPELLED: dict[Access, str] = {"read": "In", "write": "Out", "read_write": "Array", "constant": "In"}
 
 MAX_DIMENSIONS = 3
-"""Dimensions of arrays and launch ranges (Vulkan has three)."""
+"""Dimensions of launch ranges and images (Vulkan has three)."""
 
 
 MAX_SCALARS = 1 << 16
@@ -380,7 +380,7 @@ class ArrayType(Type):
 
     Args:
         element: type of one element: a scalar, vector or struct type.
-        ndim: 1 to 3.
+        ndim: 1 to 8.
         access: what the kernel may do with it.
     """
 

@@ -28,7 +28,7 @@ class BufferParameter:
     dtype: str
     """Element type as lapilli spells it: ``f32``; of a foreign kernel its block's, for messages."""
     ndim: int
-    """1 to 3; 0 where an array of any number of dimensions will do, as foreign kernels do not name any."""
+    """1 to 8; 0 where an array of any number of dimensions will do, as foreign kernels do not name any."""
     access: str
     """``read``, ``write`` or ``read_write``: what the kernel does with it."""
     may_alias: bool = False

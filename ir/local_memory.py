@@ -10,12 +10,15 @@ from typing import cast
 
 from .errors import InvalidError
 
+MAX_ARRAY_DIMENSIONS = 8
+"""Dimensions of arrays, in the memory of the device and of a work-group; launch ranges have three at most."""
+
 
 class LocalMemory:
     """The shape of an array in the memory of a work-group, for one launch: what ``lp.local(shape)`` makes.
 
     Args:
-        shape: an integer, or 1 to 3 of them, slowest dimension first; each at least 1 and below 2**31.
+        shape: an integer, or 1 to 8 of them, slowest dimension first; each at least 1 and below 2**31.
 
     Raises:
         InvalidError: a shape that cannot be.
@@ -29,9 +32,10 @@ class LocalMemory:
             lengths = tuple(operator.index(cast(int, part)) for part in parts)
         except TypeError:
             lengths = ()
-        if not 1 <= len(lengths) <= 3 or any(isinstance(part, bool) for part in parts):
+        if not 1 <= len(lengths) <= MAX_ARRAY_DIMENSIONS or any(isinstance(part, bool) for part in parts):
             raise InvalidError(
-                f"lp.local(shape): expected an integer or a tuple of 1 to 3 of them, found {shape!r}"
+                f"lp.local(shape): expected an integer or a tuple of 1 to {MAX_ARRAY_DIMENSIONS} of them, found "
+                f"{shape!r}"
             )
         if not all(1 <= length < 1 << 31 for length in lengths):
             raise InvalidError(f"lp.local(shape): each length is at least 1 and below 2**31, found {shape!r}")

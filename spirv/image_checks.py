@@ -28,6 +28,7 @@ from ..ir.kernel_info import (
     ValueParameter,
     template_problem,
 )
+from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
 from ..ir.size_arithmetic import OPERAND_COUNTS
 
 if TYPE_CHECKING:
@@ -238,14 +239,17 @@ def _parameter_problems(parameter: Parameter) -> Iterator[str]:
 
 def _local_problems(parameter: LocalParameter) -> Iterator[str]:
     ids = [number for number in parameter.spec_ids if number is not None]
-    if not 1 <= parameter.ndim <= MAX_RANK or len(parameter.spec_ids) != parameter.ndim:
+    if not 1 <= parameter.ndim <= MAX_ARRAY_DIMENSIONS or len(parameter.spec_ids) != parameter.ndim:
         yield f"{parameter.ndim} dimensions with {len(parameter.spec_ids)} SpecIds"
     if len(set(ids)) != len(ids) or not _all_in_range(ids, 1 << 32):
         yield f"SpecIds {parameter.spec_ids} for its extents"
 
 
 def _array_problems(parameter: BufferParameter) -> Iterator[str]:
-    if not 1 <= parameter.ndim <= MAX_RANK or len(parameter.extent_offsets_bytes) not in (0, parameter.ndim):
+    if not 1 <= parameter.ndim <= MAX_ARRAY_DIMENSIONS or len(parameter.extent_offsets_bytes) not in (
+        0,
+        parameter.ndim,
+    ):
         yield f"{parameter.ndim} dimensions with {len(parameter.extent_offsets_bytes)} extents"
     yield from _buffer_problems(parameter)
 

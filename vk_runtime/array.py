@@ -92,7 +92,7 @@ class Array:
 
     @property
     def ndim(self) -> int:
-        """Number of dimensions, 1 to 3."""
+        """Number of dimensions, 1 to 8."""
         return len(self._shape)
 
     @property
@@ -161,7 +161,7 @@ class Array:
         """Returns the same elements in another shape, ``a.reshape(2, 3)``: a view, which shares the memory.
 
         Args:
-            shape: 1 to 3 extents or a tuple of them, as many elements in all; one may be -1, which is what is left.
+            shape: 1 to 8 extents or a tuple of them, as many elements in all; one may be -1, which is what is left.
 
         Raises:
             InvalidError: another number of elements, or the array was released.

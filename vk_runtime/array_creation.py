@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..ir.errors import Error, InvalidError, for_user, user_facing
+from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
 from .array import Array
 from .dtypes import numpy_dtype, spelling_of
 from .host_data import element, host_array
@@ -51,7 +52,7 @@ def normalise_shape(shape: object) -> tuple[int, ...]:
     """Returns a shape as a tuple of ints.
 
     Raises:
-        InvalidError: not one to three integers of 0 or more.
+        InvalidError: not one to eight integers of 0 or more.
     """
     if type(shape) is int and shape >= 0:  # nearly all
         return (shape,)
@@ -60,10 +61,14 @@ def normalise_shape(shape: object) -> tuple[int, ...]:
         extents = tuple(operator.index(cast("int", item)) for item in items)
     except TypeError as error:
         raise InvalidError(f"a shape is an integer or a tuple of integers; found {shape!r}") from error
-    if not 1 <= len(extents) <= 3:
+    if not 1 <= len(extents) <= MAX_ARRAY_DIMENSIONS:
         raise InvalidError(
-            f"arrays have 1 to 3 dimensions, found shape {extents}; join dimensions, and take the index apart in the "
-            "kernel with // and %"
+            f"arrays have 1 to {MAX_ARRAY_DIMENSIONS} dimensions, found shape {extents}; "
+            + (
+                "join dimensions, and take the index apart in the kernel with // and %"
+                if extents
+                else "give it one, (1,)"
+            )
         )
     if any(extent < 0 for extent in extents):
         raise InvalidError(f"an extent is 0 or more; found shape {extents}")

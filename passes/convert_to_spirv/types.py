@@ -42,6 +42,7 @@ from ...ir.dialects.spirv.types import (
     component_count,
 )
 from ...ir.kernel_info import UNIFORM_BLOCK_BYTES
+from ...ir.local_memory import MAX_ARRAY_DIMENSIONS
 from ..narrowing import is_integer_type, is_vector_type
 
 _INTEGERS = {1: i1, 8: i8, 16: i16, 32: i32, 64: i64}
@@ -190,8 +191,8 @@ class TypeConverter:
     def element_of(self, type_: MemRefType[Attribute]) -> Attribute:
         """Returns the device's element type of an array parameter; TypeError where it cannot be one."""
         rank = type_.get_num_dims()
-        if not 1 <= rank <= 3:
-            raise TypeError(f"array parameters have 1 to 3 dimensions, found {type_}")
+        if not 1 <= rank <= MAX_ARRAY_DIMENSIONS:
+            raise TypeError(f"array parameters have 1 to {MAX_ARRAY_DIMENSIONS} dimensions, found {type_}")
         if any(extent >= 1 << 31 for extent in type_.get_shape()):
             raise TypeError(f"an extent has 31 bits, found {type_}")
         if not isinstance(type_.layout, NoneAttr):

@@ -148,7 +148,7 @@ def test_complex_numbers_become_pairs_as_the_message_says(device):
     assert pairs.numpy().tolist() == [[[1, 2], [3, -4]]]
 
 
-@pytest.mark.parametrize("shape", [-1, (1, -1), 1.5, (1, 1, 1, 1), "3", None])
+@pytest.mark.parametrize("shape", [-1, (1, -1), 1.5, (1,) * 9, "3", None])
 def test_shapes_that_cannot_be(device, shape):
     with pytest.raises(lp.InvalidError):
         lp.empty(shape, device=device)
@@ -280,7 +280,7 @@ def test_reshape_of_vectors_and_of_nothing(device):
 
 
 @pytest.mark.parametrize(
-    "shape", [(4,), (-1, 4), (-1, -1), (-2, -3), (), (2.0, 3), ("6",), (1, 1, 2, 3), (0, -1)]
+    "shape", [(4,), (-1, 4), (-1, -1), (-2, -3), (), (2.0, 3), ("6",), (1, 1, 2, 3, 1, 1, 1, 1, 1), (0, -1)]
 )
 def test_reshape_refuses(device, shape):
     array = lp.zeros(6, device=device)

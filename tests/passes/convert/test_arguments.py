@@ -302,7 +302,7 @@ def test_foreign_kernels(lower: Fixture) -> None:
 @pytest.mark.parametrize(
     ("signature", "message"),
     [
-        ("%x : memref<f32>", "array parameters have 1 to 3 dimensions"),
+        ("%x : memref<f32>", "array parameters have 1 to 8 dimensions"),
         ("%x : memref<?xi1>", "arrays of bool are arrays of i8"),
         ("%x : memref<?xi24>", "integers have 1, 8, 16, 32 or 64 bits"),
         ("%x : memref<?xvector<3xf32>>", "vectors or structs with a layout, found memref<.xvector<3xf32>>"),
