@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Region, SSAValue
 from ..ir.attribute_values import integers
 from ..ir.dialects.aspect import DECLARED, EXTERNAL, UNIT, USED, aspects_attribute
 from ..ir.dialects.kernel import LINKAGE_NAME
+from ..ir.errors import LinkError
 from .composites import convert_composite, typed_value_of
 from .errors import compile_error
 from .externals import ExternalFunction
@@ -37,7 +38,8 @@ def call_external(fb: FunctionBuilder, function: ExternalFunction, node: ast.Cal
     So it is where it checks what it does, in debug mode or by an assert: only a kernel has a report.
 
     Raises:
-        CompileError: arguments that do not match, or two functions are known to the linker by one name.
+        CompileError: arguments that do not match.
+        LinkError: two functions are known to the linker by one name.
     """
     module = fb.module
     if function.is_defined and (function.unit == module.unit or _checks_something(module, function)):
@@ -107,12 +109,13 @@ def _declared(fb: FunctionBuilder, function: ExternalFunction, node: ast.Call) -
     module = fb.module
     known = module.captures.imports.setdefault(function.symbol, function)
     if known is not function and ((known.is_defined and function.is_defined) or _differ(known, function)):
-        raise fb.error(
+        found = fb.error(
             node,
             f"'{function.symbol}' is the linker's name of two functions, of {known.unit} and of {function.unit}",
-            "LP2080",
+            LinkError.code,
             hint='give one of them another name with @lp.external("name")',
         )
+        raise LinkError(found.message, diagnostics=found.diagnostics)
     if function.is_defined and not known.is_defined:
         module.captures.imports[function.symbol] = function
     symbol = module.imports.get(function.symbol)

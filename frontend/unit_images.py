@@ -176,15 +176,32 @@ def _analyse_together(module: str, kernels: Mapping[str, KernelFunction], env: T
     except UNBUILT as error:
         if len(kernels) == 1:
             return [_broken(module, kernels, env, error)]
-    good: dict[str, KernelFunction] = {}
+    groups: list[_Group] = []
     broken: list[UnitImage] = []
     for name, kernel in kernels.items():
         try:
-            _images(module, {name: kernel}, env)
-            good[name] = kernel
+            alone = _images(module, {name: kernel}, env)
         except UNBUILT as error:
             broken.append(_broken(module, {name: kernel}, env, error))
-    return [*(_images(module, good, env) if good else ()), *broken]
+            continue
+        imports = {symbol: found for image in alone for symbol, found in image.captures.imports.items()}
+        group = next((group for group in groups if group.may_hold(imports)), None)
+        if group is None:
+            groups.append(group := _Group({}, {}))
+        group.kernels[name] = kernel
+        group.imports.update(imports)
+    return [image for group in groups for image in _images(module, group.kernels, env)] + broken
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Kernels that can be built into one module: no two mean different functions by one symbol."""
+
+    kernels: dict[str, KernelFunction]
+    imports: dict[str, ExternalFunction]
+
+    def may_hold(self, imports: Mapping[str, ExternalFunction]) -> bool:
+        return all(self.imports.get(symbol, found) is found for symbol, found in imports.items())
 
 
 def _exports(module: str, exported: tuple[ExternalFunction, ...], env: TargetEnv) -> list[UnitImage]:

@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 from ..ir.aspects import aspect_spelling
 from ..ir.call_graph import entry_points, function_name, functions, source_name
 from ..ir.dialects import aspect
-from ..ir.dialects.kernel import Function
+from ..ir.dialects.kernel import Function, is_kernel
 from ..ir.errors import AspectWarning, Diagnostic, warning_text
 from ..ir.external_texts import is_declarable, other_fixed_targets, other_sub_group_size, unexpected_aspect
 from ..ir.location import location_of
@@ -129,7 +129,7 @@ def diagnose_image(image: Operation, *, with_locations: bool = True) -> tuple[Di
 
     They come from exported functions whose declarations in other translation units do not say what they use.
     """
-    roots = entry_points(image)
+    roots = deciding_entry_points(image)
     if any(aspect.fixed_targets(root) for root in roots):
         return tuple(_other_targets(image, roots, with_locations))
     expected = frozenset[int]().union(*(needs(root) for root in roots))
@@ -145,6 +145,15 @@ def diagnose_image(image: Operation, *, with_locations: bool = True) -> tuple[Di
         if size is not None and size not in sizes:
             found.append(_about(function, other_sub_group_size(name, size), with_locations))
     return tuple(found)
+
+
+def deciding_entry_points(image: Operation) -> tuple[Function, ...]:
+    """Returns the entry points whose needs others must not exceed: kernels, exported functions where there are none.
+
+    After `split-modules` all entry points of an image need the same; an image from elsewhere may be otherwise.
+    """
+    roots = entry_points(image)
+    return tuple(filter(is_kernel, roots)) or roots
 
 
 def needs(function: Function) -> frozenset[int]:

@@ -20,12 +20,12 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
 from ..ir.attribute_values import elements, integers
-from ..ir.call_graph import entry_points, functions
+from ..ir.call_graph import functions
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import Function, kernel_local_size
 from ..ir.errors import Diagnostic
 from ..ir.kernel_info import Requirements
-from .diagnose_aspects import diagnose_image, needs, report
+from .diagnose_aspects import deciding_entry_points, diagnose_image, needs, report
 
 if TYPE_CHECKING:
     from ..ir.device_config import DeviceConfig
@@ -42,7 +42,7 @@ def compute_requirements(image: ModuleOp, *, with_locations: bool = True) -> tup
         Warnings about functions that need what the image's entry points do not: their needs are added.
     """
     warnings = diagnose_image(image, with_locations=with_locations)
-    roots = entry_points(image)
+    roots = deciding_entry_points(image)
     entries: dict[str, Attribute] = {}
     if any(aspect.fixed_targets(root) for root in roots):
         entries["fixed_target"] = ArrayAttr([StringAttr(name) for name in _common_targets(image, roots)])

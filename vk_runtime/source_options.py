@@ -160,6 +160,8 @@ class SourceOptions:
                 debug = True
             elif word == "-Werror":
                 is_strict = True
+            elif word == _SPLIT_PREFIX.removesuffix("="):
+                split = "auto"
             elif word.startswith(_SPLIT_PREFIX) and word.removeprefix(_SPLIT_PREFIX) in _SPLIT_MODES:
                 split = word.removeprefix(_SPLIT_PREFIX)
             elif word in prefixes and not word.endswith("="):

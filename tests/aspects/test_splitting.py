@@ -10,6 +10,7 @@ import lapilli as lp
 from lapilli.frontend.compile import compile_kernels
 from lapilli.ir.call_graph import entry_points, function_name, functions
 from lapilli.ir.dialects import aspect
+from lapilli.ir.kernel_info import Requirements
 from lapilli.ir.parse import parse_module
 from lapilli.ir.property_set import REQUIREMENT_SET, requirement_properties
 from lapilli.passes.propagate_aspects import propagate
@@ -201,6 +202,35 @@ def test_the_intersection_may_be_empty_and_is_recorded():
     found = read_requirements(module)
     assert found.fixed_targets == ()
     assert requirement_properties(found) == {REQUIREMENT_SET: {"fixed_target": b""}}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "callee", "message", "expected"),
+    [
+        (
+            "aspect.used = []",
+            "aspect.used = [6 : i32]",
+            "function 'bar' uses aspect 'fp64' not expected by its calling kernel.",
+            Requirements(aspects=(6,)),
+        ),
+        (
+            "aspect.reqd_sub_group_size = 16 : i32",
+            "aspect.reqd_sub_group_size = 32 : i32",
+            "required sub-group size '32'",
+            Requirements(sub_group_sizes=(16, 32)),
+        ),
+        (
+            'aspect.fixed_targets = ["lavapipe", "swiftshader"]',
+            'aspect.fixed_targets = ["swiftshader", "nvidia_h200"]',
+            "different `-fsycl-fixed-targets` switch",
+            Requirements(fixed_targets=(0x20001,)),
+        ),
+    ],
+)
+def test_kernels_decide_in_an_image_that_was_not_split_here(kernel, callee, message, expected):
+    module, (warning,) = image_of(kernel, f"aspect.external, {callee}")
+    assert message in warning.message
+    assert read_requirements(module) == expected
 
 
 @pytest.mark.behaviour("EXT-05")

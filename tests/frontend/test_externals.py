@@ -248,9 +248,31 @@ def test_two_functions_of_one_linker_name_in_one_kernel(load: Load) -> None:
         "    y[0] = ext_p.same(y[0]) + ext_q.same(y[0])\n",
     )
     with pytest.raises(
-        lp.CompileError, match="'same' is the linker's name of two functions, of ext_p and of ext_q"
-    ):
+        lp.LinkError, match="'same' is the linker's name of two functions, of ext_p and of ext_q"
+    ) as raised:
         compiled(user.k)
+    assert raised.value.code == "LP2900"
+    assert raised.value.location is not None and raised.value.location.line == 5
+
+
+def test_kernels_that_mean_two_functions_by_one_name_are_built_apart(load: Load) -> None:
+    load("ext_s", "@lp.external\ndef same(x: lp.f32) -> lp.f32:\n    return x + 1.0\n")
+    load("ext_t", "@lp.external\ndef same(x: lp.f32) -> lp.f32:\n    return x + 2.0\n")
+    user = load(
+        "ext_u",
+        "import ext_s, ext_t\n"
+        "@lp.kernel\ndef a(y: lp.Array[lp.f32]):\n    y[0] = ext_s.same(y[0])\n"
+        "@lp.kernel\ndef b(y: lp.Array[lp.f32]):\n    y[0] = ext_t.same(y[0])\n"
+        "@lp.kernel\ndef plain(y: lp.Array[lp.f32]):\n    y[0] = 3.0\n",
+    )
+    for device in lp.devices():
+        context, found = lp.Context([device]), []
+        for kernel in (user.a, user.b, user.plain):
+            bundle = lp.get_kernel_bundle(context, state=lp.BundleState.EXECUTABLE, kernel=kernel)
+            y = lp.zeros(1, device=device)
+            lp.Queue(device, context=context).parallel_for(1, bundle.get_kernel(kernel), y)
+            found.append(y.numpy()[0])
+        assert found == [1.0, 2.0, 3.0]
 
 
 @pytest.mark.behaviour("EXT-08")

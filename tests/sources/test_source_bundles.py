@@ -169,7 +169,10 @@ def test_an_unknown_option_is_invalid_whatever_the_source(context, option):
     assert caught.value.errc is lp.Errc.INVALID
 
 
-@pytest.mark.parametrize("option", ["-O0", "-O1 -O2 -g", ["-g", "-fsycl-device-code-split=per_kernel"], []])
+@pytest.mark.parametrize(
+    "option",
+    ["-O0", "-O1 -O2 -g", "-fsycl-device-code-split", ["-g", "-fsycl-device-code-split=per_kernel"], []],
+)
 def test_options_of_all_languages(context, queue, device, option):
     kb = lp.build(create(context), props=[lp.BuildOptions(option)])
     out = lp.zeros(5, lp.i32, device=device)
