@@ -265,7 +265,8 @@ class LoadedFile:
         pairs = zip(record.kernels, record.ids, strict=True)
         ids = {info.name: self.ids[position] for info, position in pairs}
         symbols = {symbol: self._constants[symbol] for symbol in record.symbols}
-        return of_file(state, binary, ids, symbols, toolchain, native)
+        file = self._file.where, self._file.digest
+        return of_file(state, binary, ids, symbols, toolchain, file, native)
 
     def _spirv(self, record: ImageRecord, code: int | None, devices: Sequence[Device]) -> SpirvImage:
         """Returns an image with its code, checked, as the drivers need it: for those that end loops early it counts

@@ -28,6 +28,9 @@ from .toolchain import InputImage, Toolchain
 
 ImageFormat = Literal["ir", "spirv", "native"]
 
+BundleFile = tuple[str, bytes]
+"""A file that kernels were loaded from: its name in messages, and what identifies its content."""
+
 
 class DeviceImage:
     """Some kernels that are compiled and linked as one.
@@ -52,6 +55,8 @@ class DeviceImage:
     """What an object image is compiled of, and for; None where there is no IR."""
     parts: tuple[DeviceImage, ...]
     """The object images that an executable one was linked of."""
+    files: Mapping[KernelId, BundleFile]
+    """Which of its kernels were loaded from files."""
     addressed: dict[Device, DeviceImage | None]
     """Its form that takes addresses of arrays, by device; see `bundle_addresses`."""
 
@@ -78,7 +83,7 @@ class DeviceImage:
         """Makes an image of SPIR-V, or of what makes the SPIR-V; kernels and requirements are those of `like`."""
         made = cls._bare(state, like._ids, like._symbols, like._toolchain)
         made._requirements, made._env, made._only_on = like._requirements, env or like._env, like._only_on
-        made._is_from_source = like._is_from_source
+        made._is_from_source, made.files = like._is_from_source, like.files
         if isinstance(load, SpirvImage):
             made._loaded = load
             made._requirements, made._env = load.requirements, load.target_env
@@ -100,6 +105,7 @@ class DeviceImage:
         made._loaded, made._only_on, made.parts = image, parts[0]._only_on, tuple(parts)
         made._requirements, made._env = image.requirements, image.target_env
         made._is_from_source = parts[0]._is_from_source
+        made.files = {id_: file for part in parts for id_, file in part.files.items()}
         return made
 
     @classmethod
@@ -126,10 +132,12 @@ class DeviceImage:
         ids: Mapping[str, KernelId],
         symbols: Mapping[str, SpecConstant],
         toolchain: Toolchain,
+        file: BundleFile,
         native: NativeCode | None = None,
     ) -> DeviceImage:
         """Makes an image that was read from a file: SPIR-V in any state, or with the code of a driver."""
         made = cls._bare(state, ids, symbols, toolchain)
+        made.files = dict.fromkeys(ids.values(), file)
         made._loaded, made._native = image, native
         made._requirements, made._env = image.requirements, image.target_env
         return made
@@ -147,7 +155,7 @@ class DeviceImage:
         made._source = made._load = made._loaded = made._only_on = made._native = None
         made._lock = threading.Lock()
         made._is_from_source = False
-        made.origin, made.parts, made.addressed = None, (), {}
+        made.origin, made.parts, made.files, made.addressed = None, (), {}, {}
         return made
 
     # ---- what it holds ----

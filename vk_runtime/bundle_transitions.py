@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import NoReturn, cast
 
-from ..ir.errors import BuildError, InvalidError, KernelNotSupportedError, LinkError
+from ..ir.errors import BuildError, Error, InvalidError, KernelNotSupportedError, LinkError
 from ..ir.lazy_logging import logger_of
 from ..ir.target_env import TargetEnv
 from . import trace
@@ -81,6 +82,7 @@ def join_bundles(bundles: object, state: object) -> KernelBundle | None:
                 "join: expected kernel bundles for the same devices; found "
                 f"{_names(first.devices)} and {_names(part.devices)}"
             )
+    _require_one_version("join", parts, first.devices)
     values = SpecValues.merged("join", [part.spec_values for part in parts])
     images = [image for part in parts for image in part]
     handles = [handle for part in parts for handle in part.handles]
@@ -186,6 +188,7 @@ def link_parts(
 
     `left_out` are the kernels of a source that no device can run, and why.
     """
+    _require_one_version("link", parts, devices)
     values = SpecValues.merged("link", [part.spec_values for part in parts])
     able = [
         image
@@ -228,6 +231,37 @@ def _require_distinct_kernels(images: Sequence[DeviceImage]) -> None:
                     f"kernel '{name}' is in two sources of the kernel bundles that are linked; rename one of them, or "
                     "link them apart"
                 )
+
+
+def _require_one_version(what: str, parts: Sequence[KernelBundle], devices: Iterable[Device]) -> None:
+    """Raises where two bundle files have different code of one kernel for one device: nothing could tell them apart.
+
+    Kernels of files are one kernel where name and signature are the same.
+    """
+    known: dict[tuple[KernelId, Device], DeviceImage] = {}
+    for part in parts if len(parts) > 1 else ():
+        loaded = dict.fromkeys(id_ for image in part for id_ in image.files)
+        for id_, device in product(loaded, devices):
+            image = _image_of_file(part, id_, device)
+            other = image and known.setdefault((id_, device), image)
+            if image is None or other is None:
+                continue
+            (where, content), (other_where, other_content) = image.files[id_], other.files[id_]
+            if content != other_content and image.binary.digest != other.binary.digest:
+                raise InvalidError(
+                    f"{what}: kernel '{id_.qualified_name}' is in two bundle files with different code for device "
+                    f"'{device.selector}', {other_where} and {where}; expected one version of it: load one of them, "
+                    "or use each in a bundle of its own"
+                )
+
+
+def _image_of_file(part: KernelBundle, kernel: KernelId, device: Device) -> DeviceImage | None:
+    """Returns what a bundle runs as a kernel on a device, None where that did not come from a file."""
+    try:
+        image = part.image_of(kernel, device)
+    except Error:  # no image of it is for this device
+        return None
+    return image if kernel in image.files else None
 
 
 def _refused(every: Sequence[DeviceImage], kept: Sequence[DeviceImage]) -> dict[KernelId, Refusal]:
