@@ -7,6 +7,7 @@ that the driver cannot turn into values again (`opaque_memory`):
     variable or parameter:    its type becomes that of such an array, in calls too
     value:                    is stored where it is computed, and loaded in each block behind the loop that uses it
     pointer:                  is made again from its indices in each such block
+    vector in a loop's phi:   the phi becomes one for each component, of which it is made again in each such block
     phi behind a loop:        what it chooses from is stored in the blocks that it comes from, and loaded in its place
     result out of a loop:     is stored before the return; a function around it, which callers get, loads it
 
@@ -15,7 +16,7 @@ Standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from .binary import Instruction, Module
 from .errors import SpirvError
@@ -82,7 +83,7 @@ class _Writer:
             for item in function.instructions()
             if item.opcode in ACCESSES and item.operands[0] in self._changed
         ]
-        is_losing = lost is not None and bool(lost.values or lost.phis or lost.chains)
+        is_losing = lost is not None and bool(lost.values or lost.phis or lost.chains or lost.vectors)
         loses_result = lost is not None and lost.result_type is not None
         if not (accesses or is_losing or loses_result):
             return
@@ -163,6 +164,12 @@ def _pointed(view: ModuleView, pointer: int) -> tuple[int, ...]:
     return type_.operands
 
 
+def _vector_of(view: ModuleView, value: Instruction) -> tuple[int, int]:
+    """Returns the type and the number of a vector's components."""
+    scalar, count = view.definitions[value.result_type or 0].operands
+    return scalar, count
+
+
 class _ValueWriter:
     """Puts values of a function into memory."""
 
@@ -195,23 +202,39 @@ class _ValueWriter:
             block = blocks[lost.block_of[number]]
             body = self._code.at_begin(block) if is_phi else self._code.behind(item.ordinal)
             self._editor.emit(body, Op.Store, self._element(body, places[number], item), number)
-        renamed = {block.label: self._loaded(block, lost, places) for block in function.blocks}
+        parts = {number: self._parts(definitions[number]) for number in sorted(lost.vectors)}
+        for number, scalars in parts.items():
+            made = Instruction(Op.CompositeConstruct, definitions[number].result_type, number, tuple(scalars))
+            self._code.at_begin(blocks[lost.block_of[number]]).insert(0, made)
+        renamed = {block.label: self._loaded(block, lost, places, parts) for block in function.blocks}
         for block in function.blocks:
             for item in block.body:
                 if item.opcode != Op.Phi:
                     self._rename(item, renamed[block.label])
                 elif item.result_id in lost.phis:
                     self._store_choices(item, places[item.result_id or 0], blocks, renamed)
+                elif item.result_id in lost.vectors:
+                    self._divide_choices(item, parts[item.result_id or 0], blocks, renamed)
                 else:
                     self._rename_choices(item, renamed)
 
     def _element(self, body: Body, place: int, item: Instruction) -> int:
         return self._memory.element(body, place, self._zero, item.result_type or 0)
 
-    def _loaded(self, block: BlockView, lost: LostValues, places: Mapping[int, int]) -> dict[int, int]:
+    def _parts(self, phi: Instruction) -> list[int]:
+        """Returns the ids of the phis of a vector's components."""
+        return [self._editor.new_id() for _ in range(_vector_of(self._editor.view, phi)[1])]
+
+    def _loaded(
+        self,
+        block: BlockView,
+        lost: LostValues,
+        places: Mapping[int, int],
+        parts: Mapping[int, Sequence[int]],
+    ) -> dict[int, int]:
         """Loads lost values at the beginning of a block that uses them; returns what they are called there."""
         body, found = self._code.at_begin(block), dict[int, int]()
-        for number in (*sorted(lost.values), *lost.chains):
+        for number in (*sorted(lost.values), *lost.vectors, *lost.chains):
             if block.label not in lost.uses[number] or not lost.is_outside(number, block.label):
                 continue
             item = self._editor.view.definitions[number]
@@ -220,6 +243,11 @@ class _ValueWriter:
                 between = (self._zero,) if place in self._changed else ()
                 operands = (found.get(place, place), *between, *(found.get(o, o) for o in item.operands[1:]))
                 found[number] = self._editor.emit(body, item.opcode, *operands, type_=item.result_type)
+            elif number in parts:
+                operands = parts[number]
+                found[number] = self._editor.emit(
+                    body, Op.CompositeConstruct, *operands, type_=item.result_type
+                )
             else:
                 pointer = self._element(body, places[number], item)
                 found[number] = self._editor.emit(body, Op.Load, pointer, type_=item.result_type)
@@ -237,6 +265,24 @@ class _ValueWriter:
             pointer = self._element(body, place, phi)
             self._editor.emit(body, Op.Store, pointer, renamed[origin].get(value, value))
         self._code.put(phi)
+
+    def _divide_choices(
+        self,
+        phi: Instruction,
+        parts: Sequence[int],
+        blocks: Mapping[int, BlockView],
+        renamed: Mapping[int, Mapping[int, int]],
+    ) -> None:
+        scalar, _ = _vector_of(self._editor.view, phi)
+        words: list[list[int]] = [[] for _ in parts]
+        for value, origin in zip(phi.operands[::2], phi.operands[1::2], strict=True):
+            body, vector = self._code.at_end(blocks[origin]), renamed[origin].get(value, value)
+            for number, row in enumerate(words):
+                row += [self._editor.emit(body, Op.CompositeExtract, vector, number, type_=scalar), origin]
+        divided = [
+            Instruction(Op.Phi, scalar, part, tuple(row)) for part, row in zip(parts, words, strict=True)
+        ]
+        self._code.put(phi, *divided)
 
     def _rename_choices(self, phi: Instruction, renamed: Mapping[int, Mapping[int, int]]) -> None:
         pairs = zip(phi.operands[::2], phi.operands[1::2], strict=True)

@@ -1,9 +1,9 @@
 """What drivers lose of a function's loops for work-items that have left them: `LostValues`.
 
 A work-item that has left a loop waits while the driver runs it on for others, and what the loop computes is computed
-again for it too, of what has changed meanwhile.  Kept are what the phis of the loop's header hold, behind that loop,
-and what lies in memory that the driver cannot turn into values.  Phis behind a loop do not keep what they choose of
-it: drivers fold them where they find one choice only.  Standard library only.
+again for it too, of what has changed meanwhile.  Kept are the scalars that phis of the loop's header hold, behind that
+loop, and what lies in memory that the driver cannot turn into values.  Phis behind a loop do not keep what they choose
+of it: drivers fold them where they find one choice only.  Standard library only.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .tables import Decoration, Op
 
 BEHIND = 0
 """Label of what follows a function."""
+_SCALARS = frozenset((Op.TypeBool, Op.TypeInt, Op.TypeFloat))
 _NUMBERS = (Op.TypeBool, Op.TypeInt, Op.TypeFloat, Op.TypeVector, Op.TypeMatrix)
 
 
@@ -54,7 +55,10 @@ class LostValues:
         """Pointers into memory that are computed in loops and used behind them."""
         self.phis = self._lost_phis()
         """Phis behind loops that may be folded to what loops compute."""
-        self.values = {v for v in self.block_of if self._is_number(v) and self.is_lost(v, self.uses[v])}
+        lost = {v for v in self.block_of if self._is_number(v) and self.is_lost(v, self.uses[v])}
+        self.vectors = {v for v in lost if self._is_kept_in_parts(v)}
+        """Phis of headers whose components, each in a phi of its own, are all that must be kept."""
+        self.values = lost - self.vectors
         """Values that loops compute and that are used behind them."""
         self.result_type = self._lost_result()
         """The type of what the function returns where a loop computes that and is left by the return; else None."""
@@ -98,8 +102,22 @@ class LostValues:
         )
 
     def _is_carried(self, value: int, round_: Round) -> bool:
+        return self._is_of_header(value, round_) and self._has_opcode(value, _SCALARS)
+
+    def _is_of_header(self, value: int, round_: Round) -> bool:
         is_phi = self._view.definitions[value].opcode == Op.Phi
         return is_phi and self.block_of[value] == round_.header and value not in self.phis
+
+    def _has_opcode(self, value: int, opcodes: frozenset[int]) -> bool:
+        type_ = self._view.type_of(value)
+        return type_ is not None and type_.opcode in opcodes
+
+    def _is_kept_in_parts(self, value: int) -> bool:
+        return self._has_opcode(value, frozenset((Op.TypeVector,))) and all(
+            self._is_of_header(value, round_)
+            for round_ in self._rounds
+            if self.block_of[value] in round_.blocks and not self.uses[value] <= round_.blocks
+        )
 
     def is_outside(self, value: int, label: int) -> bool:
         """Whether a block is outside of a loop that computes a value."""

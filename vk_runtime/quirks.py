@@ -138,6 +138,17 @@ QUIRKS: tuple[Quirk, ...] = (
         test="tests/sources/test_lost_reads.py",
     ),
     Quirk(
+        name="carried-vectors",
+        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+        versions=((22, 3), (22, 4)),
+        fault="Goes on with the vectors that phis of a loop's header hold, also inside of composites, for work-items "
+        "that have left it: x ^= 2 * x + 1 on two components.  Scalars in phis are right.",
+        remedy="The compiler's own loops carry scalars; in modules of other compilers the phis are divided: "
+        "spirv/carry_values.py.",
+        test="tests/sources/test_lost_reads.py",
+        shown_by="tests/sources/test_lost_reads.py",
+    ),
+    Quirk(
         name="zero-operands",
         drivers=(VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_GOOGLE_SWIFTSHADER),
         versions=None,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from functools import reduce
 
 import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.spirv import driver_remedies
 from lapilli.spirv.binary import parse
 from lapilli.spirv.carry_values import values_carried
+from lapilli.vk_runtime.quirks import QUIRKS, driver_version, has_quirk
 
 pytestmark = [pytest.mark.device, pytest.mark.native_only("foreign kernels are not interpreted")]
 
@@ -160,6 +163,67 @@ OpBranch %end
 """
 
 
+VECTOR_KERNEL = (
+    PHIS[: PHIS.index("%main = OpFunction")]
+    + """%pair = OpTypeVector %uint 2
+%two = OpConstant %uint 2
+{array}
+%ones = OpConstantComposite %pair %one %one
+%twos = OpConstantComposite %pair %two %two
+%main = OpFunction %void None %function
+%begin = OpLabel
+%three = OpLoad %ids %id
+%i = OpCompositeExtract %uint %three 0
+%count_at = OpAccessChain %element %a %zero %i
+%count = OpLoad %uint %count_at
+%start = OpCompositeConstruct %pair %i %i
+{before}
+OpBranch %loop
+%loop = OpLabel
+%k = OpPhi %uint %zero %begin %next %more
+%x = OpPhi {type} {start} %begin {updated} %more
+%goes_on = OpULessThan %bool %k %count
+OpLoopMerge %end %more None
+OpBranchConditional %goes_on %more %end
+%more = OpLabel
+{taken}
+%doubled = OpIMul %pair {old} %twos
+%odd = OpIAdd %pair %doubled %ones
+%new = OpBitwiseXor %pair {old} %odd
+{made}
+%next = OpIAdd %uint %k %one
+OpBranch %loop
+%end = OpLabel
+{chosen}
+%y = OpCompositeExtract %uint {value} {path}1
+%to = OpAccessChain %element %o %zero %i
+OpStore %to %y
+OpReturn
+OpFunctionEnd
+"""
+)
+PLAIN = {
+    "array": "", "before": "", "type": "%pair", "start": "%start", "updated": "%new",
+    "taken": "", "old": "%x", "made": "", "chosen": "", "value": "%x", "path": "",
+}  # fmt: skip
+AFTER_ROUNDS = [reduce(lambda x, _: x ^ (2 * x + 1), range(n), i) for i, n in enumerate(NUMBERS.tolist())]
+IN_PHIS = {
+    "vector": {},
+    "vector in a phi behind": {"chosen": "%c = OpPhi %pair %x %loop", "value": "%c"},
+    "array of vectors": {
+        "array": "%array = OpTypeArray %pair %two",
+        "before": "%starts = OpCompositeConstruct %array %start %start",
+        "type": "%array",
+        "start": "%starts",
+        "updated": "%news",
+        "taken": "%old = OpCompositeExtract %pair %x 1",
+        "old": "%old",
+        "made": "%news = OpCompositeInsert %array %new %x 1",
+        "path": "1 ",
+    },
+}
+
+
 def around(body: str) -> str:
     """Returns PHIS with a body of the loop that chooses %w and ends in %join, where drivers fold the choice."""
     before = "OpLoopMerge %end %more None\nOpBranch %body\n%body = OpLabel\n"
@@ -218,6 +282,24 @@ def test_what_phis_behind_loops_choose(device: lp.Device, body: str, origin: str
     )
     text = text.replace("%chosen = OpPhi %uint %w %end %w %other\n", "")
     assert run(device, lp.SourceLanguage.SPIRV_ASM, text.format(value="%out"), 8) == FIRST_ABOVE_5
+
+
+@pytest.mark.parametrize("change", IN_PHIS.values(), ids=IN_PHIS.keys())
+def test_vectors_that_headers_choose(device: lp.Device, change: dict[str, str]) -> None:
+    """Drivers go on with their components for work-items that have left the loop."""
+    text = VECTOR_KERNEL.format(**{**PLAIN, **change})
+    assert run(device, lp.SourceLanguage.SPIRV_ASM, text, 8) == AFTER_ROUNDS
+
+
+def test_what_becomes_of_them_without_the_remedy(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    physical = device.physical
+    quirk = next(quirk for quirk in QUIRKS if quirk.name == "carried-vectors")
+    is_faulty = has_quirk(quirk, physical.driver_id, driver_version(physical.driver_info))
+    if is_faulty is None:
+        pytest.skip("nobody has tried this version")
+    monkeypatch.setattr(driver_remedies, "values_carried", lambda module: module)
+    found = run(device, lp.SourceLanguage.SPIRV_ASM, VECTOR_KERNEL.format(**PLAIN), 8)
+    assert (found != AFTER_ROUNDS) == is_faulty
 
 
 def test_what_loops_have_copied_from_memory_to_memory(device: lp.Device) -> None:
