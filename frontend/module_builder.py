@@ -59,6 +59,8 @@ class ModuleBuilder:
     symbols: set[str] = field(default_factory=set[str])
     calls: list[Call] = field(default_factory=list[Call])
     """The calls that lead to the helper that is being compiled, outermost first."""
+    _entered: set[python_types.FunctionType] = field(default_factory=set[python_types.FunctionType])
+    """The functions of `calls`."""
     captures: Captures = field(default_factory=Captures)
     """What the compilation read from around the functions."""
     optional_aspects: frozenset[int] = frozenset()
@@ -111,9 +113,10 @@ class ModuleBuilder:
         found = self._sources.get(function)
         if found is None:
             self.calls.append(Call(fb.source, node, function))
-            notes = self.call_notes()
-            self.calls.pop()
-            found = self._sources[function] = FunctionSource.of(function, notes)
+            try:
+                found = self._sources[function] = FunctionSource.of(function, self.call_notes)
+            finally:
+                self.calls.pop()
             self.captures.read_function(function)
         return found
 
@@ -126,14 +129,11 @@ class ModuleBuilder:
         Raises:
             CompileError: it is being compiled already: recursion.
         """
-        chain: list[object] = [call.function for call in self.calls]
-        if function in chain or id(fb.source.function) == id(function):
-            names = (
-                [c.function.__name__ for c in self.calls[chain.index(function) :]]
-                if function in chain
-                else []
-            )
-            cycle = " → ".join([*(names or [function.__name__]), function.__name__])
+        if function in self._entered or id(fb.source.function) == id(function):
+            chain = [call.function for call in self.calls]
+            begin = chain.index(function) if function in self._entered else len(chain)
+            names = [entered.__name__ for entered in chain[begin:]] or [function.__name__]
+            cycle = " → ".join([*names, function.__name__])
             raise fb.error(
                 node,
                 f"recursion: {cycle}",
@@ -141,10 +141,12 @@ class ModuleBuilder:
                 hint="devices have no call stack; write a loop",
             )
         self.calls.append(Call(fb.source, node, function))
+        self._entered.add(function)
         try:
             yield
         finally:  # while types are inferred, an unknown one ends a call that is tried again
             self.calls.pop()
+            self._entered.discard(function)
 
     def call_notes(self) -> list[Diagnostic]:
         """Returns where the function that is being compiled was called from, innermost first."""

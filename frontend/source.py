@@ -11,7 +11,7 @@ import inspect
 import linecache
 import tokenize
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import cast
@@ -25,6 +25,14 @@ _REFUSED_FLAGS = (
     inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 )
 """Of the code of functions that `refused_functions` knows."""
+
+Notes = Callable[[], Sequence[Diagnostic]]
+"""Makes what an error says besides, such as the calls that lead to a function: asked where there is an error."""
+
+
+def no_notes() -> Sequence[Diagnostic]:
+    """Returns nothing to say besides."""
+    return ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +50,12 @@ class FunctionSource:
     """All lines of the file, with their line ends."""
 
     @classmethod
-    def of(cls, function: object, notes: Sequence[Diagnostic] = ()) -> FunctionSource:
+    def of(cls, function: object, notes: Notes = no_notes) -> FunctionSource:
         """Finds and parses the text of `function`.
 
         Args:
             function: a plain function.
-            notes: what an error says besides, such as where it is called.
+            notes: makes what an error says besides, such as where it is called.
 
         Raises:
             CompileError: it is no plain function, or its text cannot be found or is not what it was made of.
@@ -62,7 +70,7 @@ class FunctionSource:
                 code="LP2030",
                 location=definition_location(plain),
                 hint="split its expressions into statements",
-                notes=notes,
+                notes=notes(),
             ) from None
         from .elif_chains import flatten_chains
 
@@ -142,7 +150,7 @@ class FunctionSource:
         return len(text.encode()[:column_bytes].decode(errors="replace")) + 1
 
 
-def plain_function(function: object, notes: Sequence[Diagnostic] = ()) -> types.FunctionType:
+def plain_function(function: object, notes: Notes = no_notes) -> types.FunctionType:
     """Returns `function` if it is written with ``def`` and can be a kernel or helper.
 
     Raises:
@@ -152,7 +160,7 @@ def plain_function(function: object, notes: Sequence[Diagnostic] = ()) -> types.
         raise signature_error(
             f"expected a function written with def, found {function!r} of type {type(function).__name__}",
             code="LP2004",
-            notes=notes,
+            notes=notes(),
         )
     if function.__name__ == "<lambda>" or function.__code__.co_flags & _REFUSED_FLAGS:
         from .refused_functions import finding, refusal
@@ -160,7 +168,7 @@ def plain_function(function: object, notes: Sequence[Diagnostic] = ()) -> types.
         why = refusal(function)
         message = f"'{function.__qualname__}' is {why.kind}; expected a plain function"
         place = finding(function, why, message) or Diagnostic(message, definition_location(function))
-        raise finding_error([place, *notes], code="LP2004", hint=why.hint)
+        raise finding_error([place, *notes()], code="LP2004", hint=why.hint)
     return function
 
 
@@ -170,7 +178,7 @@ def definition_location(function: types.FunctionType) -> Location:
     return Location(code.co_filename, code.co_firstlineno, 1, function.__qualname__)
 
 
-def _file_lines(function: types.FunctionType, notes: Sequence[Diagnostic]) -> list[str]:
+def _file_lines(function: types.FunctionType, notes: Notes) -> list[str]:
     file = function.__code__.co_filename
     try:
         linecache.checkcache(file)
@@ -187,13 +195,11 @@ def _file_lines(function: types.FunctionType, notes: Sequence[Diagnostic]) -> li
             location=definition_location(function),
             hint="put the function into a file or into a notebook's cell by itself, or give its text to "
             "lp.kernel_from_source(text); programs without their source load bundle files: lapilli build",
-            notes=notes,
+            notes=notes(),
         ) from None
 
 
-def _definition(
-    function: types.FunctionType, lines: list[str], notes: Sequence[Diagnostic]
-) -> ast.FunctionDef:
+def _definition(function: types.FunctionType, lines: list[str], notes: Notes) -> ast.FunctionDef:
     """Returns the ``def`` of `function` in the file `lines`."""
     tree = parsed_definition(function, lines)
     if tree is None:
@@ -203,7 +209,7 @@ def _definition(
             location=definition_location(function),
             hint="the file changed after it was imported, or another text took its name: start the program again, "
             "reload the module, or run its cell again",
-            notes=notes,
+            notes=notes(),
         )
     return tree
 

@@ -5,7 +5,7 @@ Kernels have no function pointers, so the `func.call`s in the text are all calls
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import cast
@@ -56,20 +56,33 @@ class CallGraph:
                 callers[call.callee].append((function, call))
         return callers
 
-    def reaches_external(self, function: Function) -> bool:
-        """Returns whether a function is, or calls, one that other modules define or call."""
-        return any(map(is_external, self.reachable([function])))
+    def reaching_external(self) -> set[Function]:
+        """Returns the functions that are, or call, one that other modules define or call."""
+        return self.reaching(filter(is_external, self.calls))
 
     def reachable(self, roots: Iterable[Function]) -> set[Function]:
         """Returns the roots and all that they call, directly or not; cycles are no harm."""
-        seen: set[Function] = set()
-        pending = list(roots)
-        while pending:
-            function = pending.pop()
-            if function not in seen:
-                seen.add(function)
-                pending.extend(call.callee for call in self.calls[function])
-        return seen
+        return _closure(roots, lambda function: [call.callee for call in self.calls[function]])
+
+    def reaching(self, targets: Iterable[Function]) -> set[Function]:
+        """Returns the targets and all that call them, directly or not; for many of them in one walk."""
+        if not (found := list(targets)):
+            return set()
+        callers = self.callers()
+        return _closure(found, lambda function: [caller for caller, _ in callers[function]])
+
+
+def _closure(
+    functions: Iterable[Function], neighbours: Callable[[Function], Iterable[Function]]
+) -> set[Function]:
+    seen: set[Function] = set()
+    pending = list(functions)
+    while pending:
+        function = pending.pop()
+        if function not in seen:
+            seen.add(function)
+            pending.extend(neighbours(function))
+    return seen
 
 
 def functions(module: Operation) -> Iterator[Function]:

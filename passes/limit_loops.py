@@ -49,7 +49,8 @@ from .unroll import unroll_for, unroll_short_loops, unroll_while
 def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
     """Changes the kernels of `module`, and their helpers, for a driver with this cap; `level` of optimisation."""
     graph = CallGraph.of(module)
-    linked = [f for f in graph.functions if has_body(f) and _is_root(f) and graph.reaches_external(f)]
+    external = graph.reaching_external()
+    linked = [f for f in graph.functions if has_body(f) and _is_root(f) and f in external]
     symbols = SymbolTables()
     bounds = Bounds(symbols)
     kernels = [

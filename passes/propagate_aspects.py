@@ -86,10 +86,15 @@ def propagate(
 
 
 def _declared_in_call_graph(graph: CallGraph) -> dict[Function, frozenset[int]]:
-    return {
-        function: frozenset().union(*(aspect.declared(f) or () for f in graph.reachable([function])))
-        for function in graph.functions
-    }
+    by_number: dict[int, list[Function]] = {}
+    for function in graph.functions:
+        for number in aspect.declared(function) or ():
+            by_number.setdefault(number, []).append(function)
+    found: dict[Function, frozenset[int]] = {}
+    for number, functions in by_number.items():
+        for function in graph.reaching(functions):
+            found[function] = found.get(function, frozenset()) | {number}
+    return found
 
 
 def _mark_fixed_targets(module: Operation, names: Iterable[str]) -> None:

@@ -20,9 +20,10 @@ Follows DPC++'s sycl-post-link ("Changes to the device code split algorithm").  
 from __future__ import annotations
 
 import enum
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, gpu
@@ -89,12 +90,11 @@ def split(
         imports = _imports(graph, entry) if separates_imports and not aspect.fixed_targets(entry) else None
         key = _unit_of_division(entry, division), grouping_key(entry), imports
         groups.setdefault(key, []).append(entry)
-    images: list[ModuleOp] = []
-    for roots in groups.values():
-        plan = _plan(module, graph, roots)
-        unchanged = len(groups) == 1 and plan.keeps_all_of(module)
-        images.append(module if unchanged else _extract(module, plan))
-    return images
+    symbols = SymbolTables()
+    plans = [_plan(module, graph, roots, symbols) for roots in groups.values()]
+    if len(plans) == 1 and plans[0].keeps_all_of(module):
+        return [module]
+    return _extract(module, plans)
 
 
 def grouping_key(entry: Function) -> Hashable:
@@ -140,11 +140,10 @@ class _Plan:
         return aspect.is_external(op) and has_body(op)
 
 
-def _plan(module: ModuleOp, graph: CallGraph, roots: Sequence[Function]) -> _Plan:
+def _plan(module: ModuleOp, graph: CallGraph, roots: Sequence[Function], symbols: SymbolTables) -> _Plan:
     reached: set[Operation] = set(graph.reachable(roots))
     # Most modules are a kernel and the helpers that it calls: then nothing else can be referred to.
     pending = list(reached) if any(op not in reached for op in _symbols(module)) else []
-    symbols = SymbolTables()
     while pending:
         for op, reference in _references(pending.pop()):
             target = symbols.resolve(op, reference)
@@ -198,29 +197,39 @@ def _is_symbol_class(kind: type[Operation]) -> bool:
     return kind.has_trait(SymbolOpInterface, value_if_unregistered=False)
 
 
-def _extract(module: ModuleOp, plan: _Plan) -> ModuleOp:
-    copy = _copy_scope(module, plan)
-    assert isinstance(copy, ModuleOp), "a module is copied as a module"
-    return copy
+def _extract(module: ModuleOp, plans: Sequence[_Plan]) -> list[ModuleOp]:
+    """Returns the images, made in one walk of the module: it may have as many images as functions."""
+    keepers: dict[Operation, list[int]] = {}
+    for number, plan in enumerate(plans):
+        for op in plan.kept:
+            keepers.setdefault(op, []).append(number)
+    copies = _copy_scope(module, plans, keepers)
+    return [cast(ModuleOp, copies[number]) for number in range(len(plans))]  # a module is copied as a module
 
 
-def _copy_scope(scope: Operation, plan: _Plan) -> Operation:
-    block = Block()
-    for op in scope.regions[0].ops:
-        if isinstance(op, ModuleOp | gpu.ModuleOp):
-            inner = _copy_scope(op, plan)
-            if any(True for _ in inner.regions[0].ops):
-                block.add_op(inner)
-        elif op in plan.kept:
-            block.add_op(_copy_symbol(op, plan))
-        elif not op.has_trait(SymbolOpInterface, value_if_unregistered=False):
-            block.add_op(op.clone())
-    return type(scope).create(
-        properties=dict(scope.properties),
-        attributes=dict(scope.attributes),
-        regions=[Region(block)],
-        location=scope.location,
-    )
+def _copy_scope(
+    scope: Operation, plans: Sequence[_Plan], keepers: Mapping[Operation, Sequence[int]]
+) -> dict[int, Operation]:
+    """Returns for each image, by number, its copy of a module; none where nothing of it enters the image."""
+    parts: dict[int, list[Operation]] = {}
+    for op in block_operations(scope.regions[0].block):
+        if type(op) in _MODULES:
+            copies = _copy_scope(op, plans, keepers)
+        elif _is_symbol_class(type(op)):
+            copies = {number: _copy_symbol(op, plans[number]) for number in keepers.get(op, ())}
+        else:
+            copies = {number: op.clone() for number in range(len(plans))}
+        for number, copy in copies.items():
+            parts.setdefault(number, []).append(copy)
+    return {
+        number: type(scope).create(
+            properties=dict(scope.properties),
+            attributes=dict(scope.attributes),
+            regions=[Region(Block(ops))],
+            location=scope.location,
+        )
+        for number, ops in parts.items()
+    }
 
 
 def _copy_symbol(op: Operation, plan: _Plan) -> Operation:

@@ -7,7 +7,7 @@ table from operation class to encoding.  Capabilities and extensions are those t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerAttr, LocationAttr, SymbolRefAttr
@@ -85,6 +85,7 @@ def _emit_header(context: EmitContext) -> None:
 
 
 def _emit_entry_points(context: EmitContext) -> None:
+    places = {name: place for place, name in enumerate(context.symbols)}
     for op in context.ops:
         if type(op) is spirv.EntryPointOp:
             name = op.fn.root_reference.data
@@ -92,7 +93,7 @@ def _emit_entry_points(context: EmitContext) -> None:
                 op.execution_model.data,
                 context.symbol_id(name),
                 *encode_string(name),
-                *(context.symbol_id(variable) for variable in _interface(context, op)),
+                *(context.symbol_id(variable) for variable in _interface(context, op, places)),
             )
             context.builder.add(Section.ENTRY_POINTS, Op.EntryPoint, operands, mark=op.location)
         elif type(op) is spirv.ExecutionModeOp:
@@ -111,13 +112,17 @@ def _value_id(context: EmitContext, value: IntegerAttr | SymbolRefAttr) -> int:
     return context.types.u32(value.value.data)
 
 
-def _interface(context: EmitContext, op: spirv.EntryPointOp) -> Iterator[str]:
-    """Yields an entry point's globals: Input and Output before SPIR-V 1.4, from then on all it uses."""
+def _interface(context: EmitContext, op: spirv.EntryPointOp, places: Mapping[str, int]) -> Iterator[str]:
+    """Yields an entry point's globals: Input and Output before SPIR-V 1.4, from then on all it uses.
+
+    In the order that `places` gives the symbols of the module.
+    """
     wanted = {reference.root_reference.data for reference in op.interface}
     wanted |= _variables_used(context, op.fn.root_reference.data)
     takes_all = context.env.spirv_version >= (1, 4)
-    for name, variable in context.symbols.items():
-        if name in wanted and isinstance(variable, spirv.GlobalVariableOp):
+    for name in sorted((name for name in wanted if name in places), key=places.__getitem__):
+        variable = context.symbols[name]
+        if isinstance(variable, spirv.GlobalVariableOp):
             storage_class = variable.type.storage_class.data
             if takes_all or storage_class in (StorageClass.Input, StorageClass.Output):
                 yield name

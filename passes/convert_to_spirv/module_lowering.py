@@ -144,9 +144,7 @@ class ModuleLowering:
         self.counts_rounds = not kinds.isdisjoint(ROUND_OPS)
         if self.counts_rounds:
             graph = CallGraph.of(kernel_ir)
-            self._linked = {
-                function_name(f) for f in graph.functions if is_kernel(f) and graph.reaches_external(f)
-            }
+            self._linked = {function_name(f) for f in graph.reaching_external() if is_kernel(f)}
         decisive = {kind for kind in kinds if _is_decisive(kind)}
         for op in (op for op in ops if type(op) in decisive):
             if op.name in _BARRIERS:

@@ -57,7 +57,7 @@ class ReportBuffer:
         self._global_id = global_id
         self._base: SSAValue | None = None
         self._variable: spirv.GlobalVariableOp | None = None
-        self._sites: list[Site] = []
+        self._sites: dict[Site, int] = {}
         self._kept_words: int | None = None
         """The most words that one of the checks keeps; None: there is none."""
         self.symbol: str | None = None
@@ -154,10 +154,7 @@ class ReportBuffer:
 
     def _add(self, site: Site) -> int:
         """Returns the number of a site; inlined copies of one share it."""
-        if site in self._sites:
-            return self._sites.index(site)
-        self._sites.append(site)
-        return len(self._sites) - 1
+        return self._sites.setdefault(site, len(self._sites))
 
     def _words(self, value: SSAValue, dtype: str) -> list[SSAValue]:
         """Returns a value as words of 32 bits, the lower one first."""

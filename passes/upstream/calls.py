@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from xdsl.dialects import func
@@ -25,6 +26,7 @@ def inline_calls_of_parts(module: ModuleOp) -> None:
     graph = CallGraph.of(module)
     targets: dict[Operation, Any] = {call.op: call.callee for calls in graph.calls.values() for call in calls}
     inlined: set[Any] = set()
+    calls_itself = cache(lambda f: f in graph.reachable(call.callee for call in graph.calls[f]))
     pending = [op for op in module.walk() if isinstance(op, func.CallOp) and _passes_part(op)]
     count = 0
     while pending:
@@ -33,7 +35,7 @@ def inline_calls_of_parts(module: ModuleOp) -> None:
         callee = targets.get(op)
         if callee is None:
             continue  # the verifier reports it
-        if callee in graph.reachable([call.callee for call in graph.calls[callee]]):
+        if calls_itself(callee):
             raise place.refused("a function that calls itself takes no parts of arrays; write it as a loop")
         count += 1
         if count > _MOST_CALLS:

@@ -7,6 +7,7 @@ is quadratic.
 """
 
 import sys
+from collections.abc import Callable
 from types import FrameType
 
 import pytest
@@ -15,6 +16,8 @@ import lapilli as lp
 from lapilli.frontend.compile import compile_kernels
 from lapilli.ir.config import config
 from lapilli.ir.target_env import TargetEnv
+
+TraceFunction = Callable[[FrameType, str, object], object]
 
 _HEAD = "@lp.kernel\ndef k(x: lp.Array[lp.i32], n: lp.i32):\n    i = lp.global_id(0)\n"
 
@@ -88,6 +91,12 @@ KINDS = {
 }
 """Texts of kernels by what they have n of."""
 KINDS |= {
+    "helpers that call each other": lambda n: (
+        "def h0(a):\n    return a + 1\n"
+        + "".join(f"def h{j}(a):\n    return h{j - 1}(a) * {j}\n" for j in range(1, n))
+        + _body(f"x[i] = h{n - 1}(n)")
+    ),
+    "while on a driver that ends loops": KINDS["while"],
     "helpers beside a barrier": lambda n: KINDS["helpers"](n) + "    lp.barrier()\n",
     "calls on a driver that ends loops": lambda n: (
         "".join(f"{line}\n" for line in _pairs(n, "def h@(a):", "    return a + @"))
@@ -96,6 +105,7 @@ KINDS |= {
     "helpers in debug mode": lambda n: KINDS["helpers"](n) + "    lp.barrier()\n",
 }
 ENVIRONMENTS = {
+    "while on a driver that ends loops": TargetEnv(loop_iteration_cap=1000),
     "calls on a driver that ends loops": TargetEnv(loop_iteration_cap=1000),
     "helpers in debug mode": TargetEnv(checks="debug"),
 }
@@ -128,3 +138,35 @@ def test_work_grows_as_the_kernel_does(kind, monkeypatch):
     compile_kernels([lp.kernel_from_source(KINDS[kind](3))], env)
     small, middle, large = (_calls_of_compiling(KINDS[kind](n), env) for n in (14, 28, 56))
     assert large - middle < 2.2 * (middle - small)
+
+
+def _lines_of_compiling(count: int, mode: str) -> int:
+    """Returns how many lines of Python run while so many kernels become a module: rounds of loops are counted, too."""
+    lines = 0
+
+    def note(_frame: FrameType, event: str, _argument: object) -> TraceFunction:
+        nonlocal lines
+        lines += event == "line"
+        return note
+
+    kernels = [
+        lp.kernel_from_source(
+            f"def h{j}(a):\n    return a + {j}\n{_HEAD.replace('def k', f'def k{j}')}    x[i] = h{j}(n)\n"
+        )
+        for j in range(count)
+    ]
+    before = sys.gettrace()
+    sys.settrace(note)
+    try:
+        compile_kernels(kernels, mode=mode)
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@pytest.mark.parametrize("mode", ["off", "per_kernel"])
+def test_work_grows_as_a_module_of_kernels_does(mode, monkeypatch):
+    monkeypatch.setattr(config, "verify", False)
+    _lines_of_compiling(3, mode)
+    small, middle, large = (_lines_of_compiling(n, mode) for n in (12, 24, 48))
+    assert large - middle < 2.04 * (middle - small)
