@@ -130,9 +130,9 @@ class ModuleBuilder:
             CompileError: it is being compiled already: recursion.
         """
         if function in self._entered or id(fb.source.function) == id(function):
-            chain = [call.function for call in self.calls]
+            chain: list[object] = [call.function for call in self.calls]
             begin = chain.index(function) if function in self._entered else len(chain)
-            names = [entered.__name__ for entered in chain[begin:]] or [function.__name__]
+            names = [call.function.__name__ for call in self.calls[begin:]] or [function.__name__]
             cycle = " → ".join([*names, function.__name__])
             raise fb.error(
                 node,

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp, NoneAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.call_graph import CallGraph, entry_points
+from ...ir.dialects.kernel import Function
 from ...ir.parse_gpu import is_memref
 from .arrays import views_of_arrays
 from .place import UpstreamPlace
@@ -26,7 +27,11 @@ def inline_calls_of_parts(module: ModuleOp) -> None:
     graph = CallGraph.of(module)
     targets: dict[Operation, Any] = {call.op: call.callee for calls in graph.calls.values() for call in calls}
     inlined: set[Any] = set()
-    calls_itself = cache(lambda f: f in graph.reachable(call.callee for call in graph.calls[f]))
+
+    @cache
+    def calls_itself(function: Function) -> bool:
+        return function in graph.reachable(call.callee for call in graph.calls[function])
+
     pending = [op for op in module.walk() if isinstance(op, func.CallOp) and _passes_part(op)]
     count = 0
     while pending:
