@@ -1,137 +1,64 @@
-"""Functions of GLSL.std.450 that no kernel of ours needs, but other compilers use; none is in MLIR 19.
-
-Left out: IMix, which the specification withdrew, and InterpolateAt…, which are for fragments.
-"""
+"""Numbers taken apart and packed by the extended instruction set GLSL.std.450; MLIR 19 has Ldexp and FrexpStruct."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from xdsl.dialects.builtin import VectorType, f32, f64, i32
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from .base import (
-    BinaryOp,
-    SpirvOp,
-    TernaryOp,
-    UnaryOp,
-    check_alike,
-    check_kind,
-    check_same,
-    check_same_count,
-    fail,
-)
-from .matrix import number_of, shape
-from .types import MatrixType, PointerType, StructType, scalar_of
+from .base import SpirvOp, check_alike, check_kind, check_same, check_same_count, fail
+from .types import PointerType, StructType
 
 
-class PackingOp(SpirvOp):
-    """Numbers as bits of one wider number, or back."""
+@irdl_op_definition
+class GLLdexpOp(SpirvOp):
+    """x times 2 to the power of an integer."""
 
-    FROM: ClassVar[Attribute]
-    TO: ClassVar[Attribute]
+    name = "spirv.GL.Ldexp"
+
+    x = operand_def()
+    exp = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def __init__(self, x: SSAValue | Operation, exp: SSAValue | Operation):
+        first = SSAValue.get(x)
+        super().__init__(operands=[first, exp], result_types=[first.type])
+
+    def verify_(self) -> None:
+        check_kind(self, "its operand", self.x.type, "float")
+        check_kind(self, "its exponent", self.exp.type, "integer")
+        check_same_count(self, "its exponent", self.exp.type, self.x.type)
+        check_alike(self, "its result", self.result.type, self.x.type)
+
+
+@irdl_op_definition
+class GLFrexpStructOp(SpirvOp):
+    """Significand in [0.5, 1) and exponent, as a struct of the operand's type and i32."""
+
+    name = "spirv.GL.FrexpStruct"
 
     operand = operand_def()
     result = result_def()
 
     traits = traits_def(Pure())
 
-    def verify_(self) -> None:
-        check_alike(self, "its operand", self.operand.type, self.FROM)
-        check_alike(self, "its result", self.result.type, self.TO)
-
-
-@irdl_op_definition
-class GLDistanceOp(SpirvOp):
-    """Euclidean distance of two vectors."""
-
-    name = "spirv.GL.Distance"
-
-    p0 = operand_def()
-    p1 = operand_def()
-    result = result_def()
-
-    traits = traits_def(Pure())
+    def __init__(self, operand: SSAValue | Operation, result_type: StructType):
+        super().__init__(operands=[operand], result_types=[result_type])
 
     def verify_(self) -> None:
-        check_kind(self, "its operands", self.p0.type, "float")
-        check_same(self, "the second operand", self.p1.type, self.p0.type)
-        check_same(self, "its result", self.result.type, scalar_of(self.p0.type))
-
-
-@irdl_op_definition
-class GLFaceForwardOp(TernaryOp):
-    """x where the dot product of z and y is negative, else -x."""
-
-    name = "spirv.GL.FaceForward"
-
-
-@irdl_op_definition
-class GLReflectOp(BinaryOp):
-    """The direction that a surface with a normal reflects into."""
-
-    name = "spirv.GL.Reflect"
-    KIND: ClassVar[str] = "float"
-
-
-@irdl_op_definition
-class GLRefractOp(SpirvOp):
-    """The direction that a surface refracts into, by the ratio `eta` of refraction indices."""
-
-    name = "spirv.GL.Refract"
-
-    incident = operand_def()
-    normal = operand_def()
-    eta = operand_def()
-    result = result_def()
-
-    traits = traits_def(Pure())
-
-    def verify_(self) -> None:
-        check_kind(self, "its operands", self.incident.type, "float")
-        check_same(self, "the normal", self.normal.type, self.incident.type)
-        check_kind(self, "eta", self.eta.type, "float")
-        check_same(self, "its result", self.result.type, self.incident.type)
-
-
-@irdl_op_definition
-class GLDeterminantOp(SpirvOp):
-    """Determinant of a square matrix."""
-
-    name = "spirv.GL.Determinant"
-
-    matrix = operand_def()
-    result = result_def()
-
-    traits = traits_def(Pure())
-
-    def verify_(self) -> None:
-        _check_square(self, self.matrix.type)
-        check_same(self, "its result", self.result.type, number_of(self.matrix.type))
-
-
-@irdl_op_definition
-class GLMatrixInverseOp(SpirvOp):
-    """Inverse of a square matrix."""
-
-    name = "spirv.GL.MatrixInverse"
-
-    matrix = operand_def()
-    result = result_def()
-
-    traits = traits_def(Pure())
-
-    def verify_(self) -> None:
-        _check_square(self, self.matrix.type)
-        check_same(self, "its result", self.result.type, self.matrix.type)
-
-
-def _check_square(op: Operation, type_: Attribute) -> None:
-    rows, columns = shape(type_)
-    if not isinstance(type_, MatrixType) or rows != columns:
-        fail(op, f"expects a square matrix, found {type_}")
+        check_kind(self, "its operand", self.operand.type, "float")
+        result = self.result.type
+        if not isinstance(result, StructType) or len(result.members) != 2:
+            fail(self, f"expects its result to be a struct of two members, found {result}")
+        significand, exponent = result.member_types
+        check_alike(self, "the significand", significand, self.operand.type)
+        check_kind(self, "the exponent", exponent, "integer")
+        check_same_count(self, "the exponent", exponent, significand)
 
 
 @irdl_op_definition
@@ -172,16 +99,6 @@ class SplittingOp(SpirvOp):
 
 
 @irdl_op_definition
-class GLModfOp(SplittingOp):
-    """Fraction; the whole part is written."""
-
-    name = "spirv.GL.Modf"
-
-    def verify_(self) -> None:
-        self.check_written("float")
-
-
-@irdl_op_definition
 class GLFrexpOp(SplittingOp):
     """Significand in [0.5, 1); the exponent is written."""
 
@@ -192,19 +109,29 @@ class GLFrexpOp(SplittingOp):
 
 
 @irdl_op_definition
-class GLRadiansOp(UnaryOp):
-    """Degrees to radians."""
+class GLModfOp(SplittingOp):
+    """Fraction; the whole part is written."""
 
-    name = "spirv.GL.Radians"
-    KIND: ClassVar[str] = "narrow_float"
+    name = "spirv.GL.Modf"
+
+    def verify_(self) -> None:
+        self.check_written("float")
 
 
-@irdl_op_definition
-class GLDegreesOp(UnaryOp):
-    """Radians to degrees."""
+class PackingOp(SpirvOp):
+    """Numbers as bits of one wider number, or back."""
 
-    name = "spirv.GL.Degrees"
-    KIND: ClassVar[str] = "narrow_float"
+    FROM: ClassVar[Attribute]
+    TO: ClassVar[Attribute]
+
+    operand = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        check_alike(self, "its operand", self.operand.type, self.FROM)
+        check_alike(self, "its result", self.result.type, self.TO)
 
 
 @irdl_op_definition
@@ -316,17 +243,11 @@ class GLUnpackDouble2x32Op(PackingOp):
 
 
 OPS: list[type[Operation]] = [
-    GLDistanceOp,
-    GLFaceForwardOp,
-    GLReflectOp,
-    GLRefractOp,
-    GLDeterminantOp,
-    GLMatrixInverseOp,
+    GLLdexpOp,
+    GLFrexpStructOp,
     GLModfStructOp,
-    GLModfOp,
     GLFrexpOp,
-    GLRadiansOp,
-    GLDegreesOp,
+    GLModfOp,
     GLPackSnorm4x8Op,
     GLUnpackSnorm4x8Op,
     GLPackUnorm4x8Op,
