@@ -14,7 +14,8 @@ from ..ir.errors import CompileError, InvalidError
 from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
 from .errors import compile_error, signature_error
 from .source import FunctionSource, definition_location
-from .types import FixedArrayType, type_of_dtype
+from .type_lookup import type_of_dtype
+from .types import FixedArrayType
 
 
 def annotation_error(

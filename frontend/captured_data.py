@@ -17,7 +17,7 @@ from .composites import build_value, typed_value_of
 from .function_builder import FunctionBuilder
 from .struct_types import StructType
 from .struct_values import leaf_values
-from .types import FixedArrayType, ScalarType, Type, type_of_dtype
+from .types import FixedArrayType, ScalarType, Type
 from .values import Scalar, Value
 
 MAX_CAPTURED_BYTES: Final = 4096
@@ -30,6 +30,8 @@ def captured_array(fb: FunctionBuilder, array: np.ndarray[Any, Any], name: str, 
     Raises:
         CompileError: it is empty or too large, or its elements have no type in kernels.
     """
+    from .type_lookup import type_of_dtype
+
     try:
         element = type_of_dtype(array.dtype.newbyteorder("="))
     except InvalidError:

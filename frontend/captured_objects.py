@@ -24,7 +24,7 @@ from .kernel import KernelFunction
 from .spec_constant import SpecializationId, placeholder_id
 from .specialization import read_specialization
 from .struct_values import struct_of_value
-from .types import ScalarType, Type, bool_, scalar_of, type_of_dtype, unaliased
+from .types import ScalarType, Type, bool_, scalar_of, unaliased
 from .values import NamedTuple, Static, Tuple, Value, constant
 
 _MAXIMUM_CAPTURED = 4096
@@ -120,8 +120,12 @@ def _numpy_type(obj: object) -> ScalarType | None:
     """Returns what ``np.float32`` is in a kernel, None for other classes."""
     if obj is np.bool_:
         return bool_
+    if getattr(obj, "__module__", None) != "numpy":
+        return None
+    from .type_lookup import type_of_dtype  # which few kernels need
+
     try:
-        return type_of_dtype(obj) if getattr(obj, "__module__", None) == "numpy" else None
+        return type_of_dtype(obj)
     except InvalidError:
         return None
 

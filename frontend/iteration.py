@@ -8,7 +8,7 @@ of rounds, the distance of the ends as an unsigned number.  A step of 0 runs no 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -295,3 +295,41 @@ def _loop_hint(value: Value, node: ast.expr) -> str:
         return f"write range({ast.unparse(node)})"
     name = ast.unparse(node) if isinstance(node, ast.Name) else "a"
     return f"loop over indices: for i in range(len({name}))"
+
+
+def refuse_changes(fb: FunctionBuilder, node: ast.For) -> None:
+    """Raises CompileError where a loop changes a fixed array that it runs over: its rounds read the value before."""
+    of_rounds = (part for written in (node.target, *node.body) for part in ast.walk(written))
+    stored = [_path(part) for part in of_rounds if isinstance(getattr(part, "ctx", None), ast.Store)]
+    for part in _run_over(node.iter):
+        path = _path(part)
+        name, *members = path
+        is_fixed = bool(members) or isinstance(fb.env.get(name), FixedArray)  # no other array is a member
+        if is_fixed and any(other[: len(path)] == path for other in stored):
+            text = ast.unparse(part)
+            raise fb.error(
+                part,
+                f"this loop runs over '{text}' and changes it",
+                "LP2033",
+                hint=f"loop over indices: for i in range(len({text}))",
+            )
+
+
+def _run_over(iterable: ast.expr) -> Iterator[ast.expr]:
+    """Yields the variables, and members of variables, that a loop runs over."""
+    pending: list[ast.AST] = [iterable]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ast.expr) and _path(part):
+            yield part
+        else:
+            pending += ast.iter_child_nodes(part)
+
+
+def _path(part: ast.AST) -> tuple[str, ...]:
+    """Returns a variable's name and what is taken of it, any index as ``[]``; nothing of other expressions."""
+    names: list[str] = []
+    while isinstance(part, ast.Attribute | ast.Subscript):
+        names.append(part.attr if isinstance(part, ast.Attribute) else "[]")
+        part = part.value
+    return (part.id, *reversed(names)) if isinstance(part, ast.Name) else ()

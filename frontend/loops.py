@@ -8,7 +8,7 @@ Variables that the body writes and someone reads later are carried; a loop over 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region, SSAValue
@@ -36,11 +36,11 @@ from .conversions import CMPI, condition
 from .definite import names_set, take_names
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
-from .iteration import Rounds, iterable_items, run_time_rounds
+from .iteration import Rounds, iterable_items, refuse_changes, run_time_rounds
 from .joins import FALSE, same_object
 from .loop_exits import is_endless, stored_names
 from .unrolled_loops import build_unrolled
-from .values import Binding, FixedArray, RangeValue, Scalar, Unset, Value, constant, describe
+from .values import Binding, RangeValue, Scalar, Unset, Value, constant, describe
 
 _MAXIMUM_UNROLLED = 4096
 """Rounds of an unrolled loop beyond which the program would be absurdly long."""
@@ -60,7 +60,7 @@ def build_for(fb: FunctionBuilder, node: ast.For, live: Live) -> None:
     found = run_time_rounds(fb, iterable, node.iter)
     if found is not None:
         if not isinstance(iterable, RangeValue):
-            _refuse_changes(fb, node)
+            refuse_changes(fb, node)
         rounds, item = found
         _with_own_flags(fb, node, live, lambda: _build_range(fb, node, rounds, item, live))
         return
@@ -74,44 +74,6 @@ def build_for(fb: FunctionBuilder, node: ast.For, live: Live) -> None:
         )
 
     _with_own_flags(fb, node, live, lambda: build_unrolled(fb, node, items, live))
-
-
-def _refuse_changes(fb: FunctionBuilder, node: ast.For) -> None:
-    """Raises CompileError where a loop changes a fixed array that it runs over: its rounds read the value before."""
-    of_rounds = (part for written in (node.target, *node.body) for part in ast.walk(written))
-    stored = [_path(part) for part in of_rounds if isinstance(getattr(part, "ctx", None), ast.Store)]
-    for part in _run_over(node.iter):
-        path = _path(part)
-        name, *members = path
-        is_fixed = bool(members) or isinstance(fb.env.get(name), FixedArray)  # no other array is a member
-        if is_fixed and any(other[: len(path)] == path for other in stored):
-            text = ast.unparse(part)
-            raise fb.error(
-                part,
-                f"this loop runs over '{text}' and changes it",
-                "LP2033",
-                hint=f"loop over indices: for i in range(len({text}))",
-            )
-
-
-def _run_over(iterable: ast.expr) -> Iterator[ast.expr]:
-    """Yields the variables, and members of variables, that a loop runs over."""
-    pending: list[ast.AST] = [iterable]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, ast.expr) and _path(part):
-            yield part
-        else:
-            pending += ast.iter_child_nodes(part)
-
-
-def _path(part: ast.AST) -> tuple[str, ...]:
-    """Returns a variable's name and what is taken of it, any index as ``[]``; nothing of other expressions."""
-    names: list[str] = []
-    while isinstance(part, ast.Attribute | ast.Subscript):
-        names.append(part.attr if isinstance(part, ast.Attribute) else "[]")
-        part = part.value
-    return (part.id, *reversed(names)) if isinstance(part, ast.Name) else ()
 
 
 def _with_own_flags(

@@ -36,7 +36,8 @@ from .parameter_types import StreamType
 from .signature import ParameterSpec, Signature
 from .source_images import prepare
 from .spec_constant import SpecializationId
-from .types import Access, ArrayType, Type, parse_type
+from .type_lookup import parse_type
+from .types import Access, ArrayType, Type
 from .unit_images import images_of_unit
 
 

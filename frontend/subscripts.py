@@ -21,7 +21,7 @@ from .fixed_arrays import load_fixed
 from .function_builder import FunctionBuilder
 from .images import Pixel, image_extent, image_member, load_pixel, pixel_at
 from .ir_types import INDEX_TYPE, ir_type
-from .types import FixedArray as FixedArrayTypeName
+from .types import TypeSpelling
 from .values import (
     Array,
     Composite,
@@ -36,7 +36,6 @@ from .values import (
     describe,
     number_hint,
 )
-from .vector_types import Vec
 from .work_item_values import IdType, WorkItem
 
 
@@ -54,7 +53,7 @@ def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
             return composite_item(fb, base, node)
         case Static(obj=WorkItem() as owner):
             return _of_work_item(fb, owner, node)
-        case Static(obj=type() as written) if written in (FixedArrayTypeName, Vec):
+        case Static(obj=type() as written) if issubclass(written, TypeSpelling):
             return _written_type(fb, written, node)
         case Composite():
             raise fb.error(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ..ir.kernel_info import MAXIMUM_SITE_VALUES, template_problem
+from ..ir.kernel_info import MAXIMUM_SITE_VALUES
 from .conversions import convert, settle
 from .fixed_arrays import load_fixed
 from .function_builder import FunctionBuilder
@@ -118,6 +118,8 @@ def _add_part(fb: FunctionBuilder, text: Text, part: ast.expr) -> None:
 def _literal_spec(fb: FunctionBuilder, part: ast.FormattedValue) -> str:
     if part.format_spec is None:
         return ""
+    from ..ir.site_templates import template_problem
+
     assert isinstance(part.format_spec, ast.JoinedStr)
     pieces = part.format_spec.values
     spec = "".join(str(p.value) for p in pieces if isinstance(p, ast.Constant))

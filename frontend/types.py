@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_origin
 
 import numpy as np
 
-from ..ir.errors import CompileError, FeatureNotSupportedError, InvalidError, MembersByName
+from ..ir.errors import FeatureNotSupportedError, InvalidError, MembersByName
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,6 +61,10 @@ class Type:
 
     def __str__(self) -> str:
         return self.spelling
+
+
+class TypeSpelling:
+    """Base of the classes that write a type with brackets, also in kernels: ``lp.Vec[lp.f32, 4]``."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -230,13 +234,6 @@ PYTHON_TYPES: dict[type, ScalarType] = {int: i32, float: f32, bool: bool_}
 """What Python's own types mean in annotations and as conversions of a kernel."""
 
 
-def vec_type(element: str, size: int) -> Type:
-    """Returns the vector type of scalar type `element`; what unpickles one."""
-    from .vector_types import VecType
-
-    return VecType(SCALAR_TYPES[element], size)
-
-
 def scalar_type(spelling: str) -> ScalarType:
     """Returns the scalar type spelt `spelling`; KeyError where there is none."""
     return SCALAR_TYPES[spelling]
@@ -297,51 +294,6 @@ class FixedArrayType(Type):
 
     def __repr__(self) -> str:
         return f"lp.FixedArray[{self.element!r}, {', '.join(map(str, self.shape))}]"
-
-
-class FixedArray:
-    """Spelling of `FixedArrayType`: ``lp.FixedArray[lp.f32, 3, 3]``."""
-
-    def __new__(cls, *_: object) -> FixedArray:
-        raise InvalidError(
-            "lp.FixedArray is not called; its type is written with brackets, lp.FixedArray[lp.f32, 3, 3], "
-            "and a value is lp.FixedArray[lp.f32, 3, 3](values)"
-        )
-
-    def __class_getitem__(cls, parameters: object) -> FixedArrayType:
-        parts = cast("tuple[object, ...]", parameters if isinstance(parameters, tuple) else (parameters,))
-        element = scalar_of(parts[0]) if parts else None
-        if element is None:
-            raise CompileError(
-                "lp.FixedArray[element, n, …]: the element is a lapilli scalar type such as lp.f32; "
-                f"found {parts[0] if parts else 'nothing'!r}",
-                code="LP2018",
-            )
-        if len(parts) == 1:
-            raise CompileError(
-                f"lp.FixedArray[lp.{element.name}] has no length; write lp.FixedArray[lp.{element.name}, n]",
-                code="LP2018",
-            )
-        found = FixedArrayType(element, tuple(_length(p) for p in parts[1:]))
-        if found.size > MAX_SCALARS:
-            raise CompileError(
-                f"a value is made of at most {MAX_SCALARS} numbers, found lp.FixedArray of {found.size}; larger "
-                f"data is an array: lp.Array[lp.{element.name}]",
-                code="LP2018",
-            )
-        return found
-
-
-def _length(value: object) -> int:
-    length = None if isinstance(value, bool) else integer_of(value)
-    if length is None:
-        raise CompileError(
-            f"the lengths of lp.FixedArray are integers; found {value!r} of type {type(value).__name__}",
-            code="LP2018",
-        )
-    if length < 1:
-        raise CompileError(f"the lengths of lp.FixedArray are at least 1; found {length}", code="LP2018")
-    return length
 
 
 def scalar_of(value: object) -> ScalarType | None:
@@ -414,44 +366,3 @@ class ArrayType(Type):
         if self.access == "constant":
             return f"lp.In[{self.element!r}, {self.ndim}, lp.Target.CONSTANT_BUFFER]"
         return f"lp.{_SPELLED[self.access]}[{self.element!r}{f', {self.ndim}' if self.ndim != 1 else ''}]"
-
-
-def parse_type(spelling: str) -> Type:
-    """Returns the type that `spelling` names: the inverse of ``Type.spelling`` for value types.
-
-    Raises:
-        InvalidError: it names none.
-    """
-    if spelling in SCALAR_TYPES:
-        return SCALAR_TYPES[spelling]
-    head, bracket, rest = spelling.partition("[")
-    if head == "FixedArray" and bracket and rest.endswith("]"):
-        element, *lengths = (part.strip() for part in rest[:-1].split(","))
-        if element in SCALAR_TYPES and lengths and all(n.isdecimal() and int(n) > 0 for n in lengths):
-            return FixedArrayType(SCALAR_TYPES[element], tuple(map(int, lengths)))
-    if head == "Vec" and bracket and rest.endswith("]"):
-        element, _, size = (part.strip() for part in rest[:-1].partition(","))
-        if element in SCALAR_TYPES and size in ("1", "2", "3", "4", "8", "16"):
-            return vec_type(element, int(size))
-    raise InvalidError(
-        f"{spelling!r} names no lapilli type; expected one of {', '.join(SCALAR_TYPES)} "
-        "or FixedArray[type, n, …]"
-    )
-
-
-def type_of_dtype(dtype: object) -> ScalarType:
-    """Returns the scalar type with NumPy dtype `dtype` (anything that ``np.dtype`` takes).
-
-    Raises:
-        InvalidError: no scalar type has that dtype.
-    """
-    if isinstance(dtype, ScalarType):
-        return dtype
-    try:
-        wanted = np.dtype(cast(Any, dtype))
-    except TypeError as error:
-        raise InvalidError(f"{dtype!r} is no dtype; expected a lapilli type such as lp.f32") from error
-    for candidate in SCALAR_TYPES.values():
-        if candidate.dtype == wanted:
-            return candidate
-    raise InvalidError(f"no lapilli type has dtype {wanted}; there are {', '.join(SCALAR_TYPES)}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..ir.errors import CompileError, InvalidError
-from .types import SCALAR_TYPES, FixedArrayType, ScalarType, Type, integer_of, scalar_of, vec_type
+from .types import SCALAR_TYPES, FixedArrayType, ScalarType, Type, TypeSpelling, integer_of, scalar_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +71,12 @@ class VecType(Type):
         return (vec_type, (self.element.spelling, self.size))
 
 
-class Vec:
+def vec_type(element: str, size: int) -> VecType:
+    """Returns the vector type of scalar type `element`; what unpickles one."""
+    return VecType(SCALAR_TYPES[element], size)
+
+
+class Vec(TypeSpelling):
     """Spelling of `VecType`: ``lp.Vec[lp.f32, 4]``."""
 
     def __new__(cls, *_: object) -> Vec:

@@ -7,11 +7,11 @@ push constants, or a storage buffer where they are too small.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from .errors import Location
+from .size_arithmetic import SizeNode
 
 UNIFORM_BLOCK_BYTES = 1 << 16
 """Of a uniform buffer of a kernel written in Python: its arrays have a fixed length, and the array that a launch
@@ -265,16 +265,6 @@ class AspectUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SizeNode:
-    """One number of the expressions that array lengths are computed by; see `KernelInfo.size_nodes`."""
-
-    opcode: str
-    """``constant``, ``spec_constant``, or what OpSpecConstantOp wraps: ``IMul``, ``Select``."""
-    operands: tuple[int, ...]
-    """The value of a constant, the SpecId of a specialization constant, else positions of earlier nodes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LocalArrayInfo:
     """An array that a kernel makes: drivers check neither its length nor the total."""
 
@@ -294,30 +284,6 @@ CHECK_KINDS = ("assert", "index", "division", "nan", "loop", "uninitialised", "b
 SITE_KINDS = (*CHECK_KINDS, "print")
 MAXIMUM_SITE_VALUES = 32
 """Values that a site may report; each takes two words at most."""
-
-_SPEC = r"(.?[<>=^])?[-+ ]?z?#?0?\d{0,3}[,_]?(\.\d{1,3})?[a-zA-Z%]?"
-"""A format specification, as a regular expression; few kernels print, so it is compiled when one does."""
-
-
-def template_problem(text: str, count: int) -> str | None:
-    """Returns what is wrong with the template of a site that has `count` values, None where it is right.
-
-    Only values by number, ``!r`` and ``!s``, and short literal format specifications: a template may come from disk.
-    """
-    import string
-
-    try:
-        parts = list(string.Formatter().parse(text))
-    except ValueError as error:
-        return f"the template {text!r} is malformed: {error}"
-    for _, field, spec, conversion in parts:
-        if field is None:
-            continue
-        if not field.isdecimal() or not field.isascii() or len(field) > 3 or int(field) >= count:
-            return f"the template {text!r} names '{field}'; expected a number below {count}"
-        if conversion not in (None, "r", "s") or not re.fullmatch(_SPEC, spec or ""):
-            return f"the template {text!r} has the format '{conversion or ''}:{spec}', which is not known"
-    return None
 
 
 class ReportWord:
@@ -352,7 +318,7 @@ class Site:
     kind: str
     """One of `SITE_KINDS`."""
     text: str
-    """A template as of ``str.format`` with values by number: ``index {0} is out of range``; see `template_problem`."""
+    """A template as of ``str.format`` with values by number: ``index {0} is out of range``; see `site_templates`."""
     dtypes: tuple[str, ...] = ()
     """Types of the values."""
     location: Location | None = None

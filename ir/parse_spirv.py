@@ -29,7 +29,8 @@ from .dialects.spirv.base import BinaryOp, ComparisonOp, ConversionOp, TernaryOp
 from .dialects.spirv.group import GroupArithmeticOp, GroupShuffleOp, GroupVoteOp
 from .dialects.spirv.integer_dot import IntegerDotAccumulateOp, IntegerDotOp
 from .dialects.spirv.memory import access_chain_type
-from .dialects.spirv.types import PointerType, StructType, element_type_at, scalar_of
+from .dialects.spirv.scalars import scalar_of
+from .dialects.spirv.types import PointerType, StructType, element_type_at
 
 Types = Sequence[Attribute]
 Typing = Callable[[Types, int], tuple[Types, Types]]
@@ -350,7 +351,8 @@ def _pattern_of(kind: type[Operation]) -> tuple[str, Typing] | None:
 @cache
 def spirv_syntax() -> dict[str, Callable[[Parser], Operation]]:
     """Returns what reads each operation behind its name."""
-    from .dialects.spirv.memory import AccessChainOp, InBoundsAccessChainOp, PtrAccessChainOp
+    from .dialects.spirv.memory import AccessChainOp, InBoundsAccessChainOp
+    from .dialects.spirv.pointers import PtrAccessChainOp
     from .parse_spirv_structure import STRUCTURE_SYNTAX
 
     patterns = {kind: found for kind in SPIRV_OPS.values() if (found := _pattern_of(kind)) is not None}

@@ -1,4 +1,4 @@
-"""The arithmetic of `SizeNode`s: what a driver computes for OpSpecConstantOp, on 32-bit numbers.
+"""The numbers that lengths of arrays are computed by: what a driver makes of OpSpecConstantOp, on 32-bit numbers.
 
 Standard library only.  Results that SPIR-V leaves undefined, such as a division by zero, are 0: the compiler
 guards them, and an image from outside must not end the process.
@@ -7,10 +7,19 @@ guards them, and an image from outside must not end the process.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-
-from .kernel_info import SizeNode
+from dataclasses import dataclass
 
 _MASK = (1 << 32) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeNode:
+    """One number of the expressions that array lengths are computed by; see `KernelInfo.size_nodes`."""
+
+    opcode: str
+    """``constant``, ``spec_constant``, or what OpSpecConstantOp wraps: ``IMul``, ``Select``."""
+    operands: tuple[int, ...]
+    """The value of a constant, the SpecId of a specialization constant, else positions of earlier nodes."""
 
 
 def signed(value: int) -> int:

@@ -15,7 +15,9 @@ from ..ir.dialects import spirv
 from ..ir.walk import region_blocks
 from .emit_context import cannot_emit
 
-_LEAVING = frozenset((spirv.BreakOp, spirv.ContinueOp))  # asked by type(): isinstance costs more
+STRUCTURED = frozenset((spirv.SelectionOp, spirv.LoopOp))
+"""Operations that hold a region of blocks; asked by type(), as isinstance costs more."""
+_LEAVING = frozenset((spirv.BreakOp, spirv.ContinueOp))
 
 
 def emission_order(region: Region, *, is_loop: bool = False) -> list[Block]:
@@ -85,6 +87,34 @@ def predecessors(block: Block) -> list[tuple[Block, Sequence[SSAValue]]]:
         if any(tuple(values) != tuple(passed[0]) for values in passed[1:]):
             cannot_emit("it passes one block different values", terminator)
         found += [(candidate, values) for values in passed[:1]]
+    return found
+
+
+def incoming_edges(
+    block: Block, leavers: Sequence[spirv.BreakOp | spirv.ContinueOp]
+) -> list[tuple[Block, Sequence[SSAValue]]]:
+    """Returns the blocks that branch to `block` and the values that they pass, as OpPhi names them.
+
+    Args:
+        leavers: what leaves regions within the block's function, and may go to the block.
+
+    Raises:
+        EmissionError: as `predecessors`.
+    """
+    found = predecessors(block)
+    region = block.parent
+    assert region is not None
+    if type(region.parent_op()) not in STRUCTURED:
+        return found
+    for op in leavers:
+        if op.target is not block:
+            continue
+        inner = op.parent_block()
+        assert inner is not None
+        if edge_target(inner) is None:
+            found.append((inner, op.values))
+        else:
+            found += [(before, op.values) for before, _ in predecessors(inner)]
     return found
 
 

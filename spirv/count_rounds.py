@@ -25,15 +25,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ..ir.errors import Location
-from ..ir.kernel_info import (
-    BufferParameter,
-    ImageParameter,
-    KernelInfo,
-    LocalArrayInfo,
-    Site,
-    SizeNode,
-)
+from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo, LocalArrayInfo, Site
 from ..ir.lazy_logging import logger_of
+from ..ir.size_arithmetic import SizeNode
 from .binary import Instruction, Module, decode_string, parse, serialise
 from .count_epilogue import Counter, entry_function
 from .device_image import DeviceImage

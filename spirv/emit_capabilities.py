@@ -14,32 +14,25 @@ from xdsl.ir import Attribute, Operation
 
 from ..ir.dialects import spirv
 from ..ir.dialects.spirv.enums import AddressingModel, ExecutionMode, MemoryModel, StorageClass
-from ..ir.dialects.spirv.types import (
-    ArrayType,
-    CooperativeMatrixType,
-    MatrixType,
-    PointerType,
-    RuntimeArrayType,
-    SpecArrayType,
-    StructType,
-    bit_width,
-    is_integer_type,
-    scalar_of,
-)
+from ..ir.dialects.spirv.matrix_types import CooperativeMatrixType, MatrixType
+from ..ir.dialects.spirv.scalars import bit_width, is_integer_type, scalar_of
+from ..ir.dialects.spirv.types import ArrayType, PointerType, RuntimeArrayType, SpecArrayType, StructType
 from .emit_context import EmitContext, cannot_emit
 from .tables import Capability, enumerant, enumerant_value
 
-_TRANSPARENT = (
-    spirv.LoadOp,
-    spirv.StoreOp,
-    spirv.CopyMemoryOp,
-    spirv.UConvertOp,
-    spirv.SConvertOp,
-    spirv.FConvertOp,
-    spirv.AccessChainOp,
-    spirv.InBoundsAccessChainOp,
-    spirv.PtrAccessChainOp,
-    spirv.AddressOfOp,
+_TRANSPARENT = frozenset(
+    (
+        "spirv.Load",
+        "spirv.Store",
+        "spirv.CopyMemory",
+        "spirv.UConvert",
+        "spirv.SConvert",
+        "spirv.FConvert",
+        "spirv.AccessChain",
+        "spirv.InBoundsAccessChain",
+        "spirv.PtrAccessChain",
+        "spirv.mlir.addressof",
+    )
 )
 """Operations that small types may take part in without their arithmetic capability."""
 
@@ -122,7 +115,7 @@ def _small_type_capabilities(module: Operation) -> Iterator[int]:
             yield from _arithmetic(_behind_pointers(op.type.pointee))
         elif isinstance(op, spirv.SpecConstantOp):
             yield from _arithmetic([op.type])
-        elif isinstance(op, _TRANSPARENT):
+        elif op.name in _TRANSPARENT:
             # Pointers into physical storage appear here only.
             yield from _of_pointers(value.type for value in (*op.operands, *op.results))
             if isinstance(op, spirv.LoadOp | spirv.StoreOp):

@@ -14,27 +14,14 @@ from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ..ir.dialects import spirv
-from ..ir.dialects.spirv.types import is_scalar_attribute
+from ..ir.dialects.spirv.scalars import is_scalar_attribute
 from ..ir.walk import block_operations, operands_of
 from .binary import Section, encode_instruction
-from .block_graph import edge_target, emission_order, predecessors
+from .block_graph import STRUCTURED, edge_target, emission_order, incoming_edges
 from .emit_context import EmitContext, Survey, cannot_emit
-from .emit_operands import OperandEncoder, opcode_of, operand_encoder
+from .emit_operands import CODES, OperandEncoder
+from .literals import UnemittableError, scalar_words
 from .tables import Op
-from .type_table import UnemittableError, scalar_words
-
-_STRUCTURED = frozenset((spirv.SelectionOp, spirv.LoopOp))  # asked by type(): isinstance costs more
-
-
-class _Codes(dict[type[Operation], tuple[int | None, OperandEncoder | None]]):
-    """Opcode and operand encoder of each class that was asked for."""
-
-    def __missing__(self, kind: type[Operation]) -> tuple[int | None, OperandEncoder | None]:
-        found = self[kind] = opcode_of(kind), operand_encoder(kind)
-        return found
-
-
-_CODES = _Codes()
 
 
 class FunctionEmitter:
@@ -108,7 +95,7 @@ class FunctionEmitter:
 
     def _new_id(self, value: SSAValue) -> int:
         """Returns a fresh id, or for the result of a region that of the value inside which it is."""
-        while type(value) is OpResult and type(value.op) in _STRUCTURED:
+        while type(value) is OpResult and type(value.op) in STRUCTURED:
             merge = value.op.regions[0].blocks[-1].last_op
             assert merge is not None
             value = merge.operands[value.index]
@@ -135,7 +122,7 @@ class FunctionEmitter:
             cannot_emit(str(error), op)
 
     def _instruction(self, op: Operation) -> None:
-        opcode, encode = _CODES[type(op)]
+        opcode, encode = CODES[type(op)]
         if opcode is None:
             cannot_emit("there is no such instruction", op)
         if self._has_lines:
@@ -191,7 +178,7 @@ class FunctionEmitter:
     def _spec_operation(self, op: Operation) -> None:
         assert isinstance(op, spirv.SpecConstantOperationOp)
         inner = op.operation
-        opcode, encode = _CODES[type(inner)]
+        opcode, encode = CODES[type(inner)]
         if opcode is None:
             cannot_emit("there is no such instruction", inner)
         result_type = self._context.types.id(op.result.type)
@@ -243,7 +230,7 @@ class FunctionEmitter:
     def _phis(self, block: Block) -> None:
         if not block.args:
             return
-        incoming = self._incoming(block)
+        incoming = incoming_edges(block, self._survey.leavers)
         for index, argument in enumerate(block.args):
             operands: list[int] = []
             for predecessor, values in incoming:
@@ -267,7 +254,7 @@ class FunctionEmitter:
     def _label_before(self, block: Block, op: Operation | None) -> int:
         """Returns the label that emission is under at `op` of `block`: of the last merge block, if any."""
         while op is not None:
-            if type(op) in _STRUCTURED and (merge := op.regions[0].blocks.last) is not None:
+            if type(op) in STRUCTURED and (merge := op.regions[0].blocks.last) is not None:
                 return self._label(merge)
             op = op.prev_op
         return self._body_labels.get(id(block)) or self._label(block)
@@ -308,7 +295,7 @@ class FunctionEmitter:
         merge_operands = (self._label(merge), self._label(continue_block), control, *numbers)
         terminator = header.last_op
         assert terminator is not None
-        if any(type(inner) in _STRUCTURED for inner in header.ops):
+        if any(type(inner) in STRUCTURED for inner in header.ops):
             # OpLoopMerge ends the header itself; what the header contains goes into a block of its own.
             body = self._builder.new_id()
             self._add(Op.LoopMerge, merge_operands)
@@ -364,25 +351,6 @@ class FunctionEmitter:
             assert is_scalar_attribute(literal)
             words += [*scalar_words(literal, 0)[2:], self._target_label(block)]
         self._add(Op.Switch, words)
-
-    def _incoming(self, block: Block) -> list[tuple[Block, Sequence[SSAValue]]]:
-        """Returns the blocks that branch to `block`, out of regions in it too, and the values that they pass."""
-        found = predecessors(block)
-        region = block.parent
-        assert region is not None
-        structured = region.parent_op()
-        if type(structured) not in _STRUCTURED or structured is None:
-            return found
-        for op in self._survey.leavers:
-            if op.target is not block:
-                continue
-            inner = op.parent_block()
-            assert inner is not None
-            if edge_target(inner) is None:
-                found.append((inner, op.values))
-            else:
-                found += [(before, op.values) for before, _ in predecessors(inner)]
-        return found
 
     def _branch_conditional(self, op: Operation) -> None:
         assert isinstance(op, spirv.BranchConditionalOp)

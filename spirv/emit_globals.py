@@ -16,11 +16,12 @@ from ..ir.dialects.spirv import (
     SpecConstantExpressionOp,
     SpecConstantOp,
 )
-from ..ir.dialects.spirv.types import element_type_at, is_scalar_attribute
+from ..ir.dialects.spirv.scalars import is_scalar_attribute
+from ..ir.dialects.spirv.types import element_type_at
 from .binary import Section
 from .emit_context import EmitContext, cannot_emit
+from .literals import UnemittableError, scalar_words
 from .tables import BuiltIn, Capability, Decoration, Op, enumerant_value, opcode
-from .type_table import UnemittableError, scalar_words
 
 LOCAL_SIZE_IDS = "spec_constant.local_size_ids"
 """Attribute of LocalSize: SpecIds, as (x, y, z), of a local size that the launch gives."""

@@ -13,7 +13,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ..ir.dialects import spirv
 from ..ir.dialects.spirv.attributes import MemoryAccessAttr, MemorySemanticsAttr, ScopeAttr
 from ..ir.dialects.spirv.enums import GroupOperation, MemoryAccess, MemorySemantics, StorageClass
-from ..ir.dialects.spirv.types import PointerType, bit_width, is_integer_type, is_vector
+from ..ir.dialects.spirv.scalars import bit_width, is_integer_type, is_vector
+from ..ir.dialects.spirv.types import PointerType
 from ..ir.walk import operands_of
 from .emit_context import EmitContext, cannot_emit
 from .layout import alignment_bytes, size_bytes
@@ -57,6 +58,18 @@ def operand_encoder(kind: type[Operation]) -> OperandEncoder | None:
         return _ENCODERS[name]
     # Not issubclass: operations are abstract classes, which ask all of their subclasses at the first time.
     return next((_FAMILIES[base.__name__] for base in kind.__mro__ if base.__name__ in _FAMILIES), None)
+
+
+class _Codes(dict[type[Operation], tuple[int | None, OperandEncoder | None]]):
+    """Opcode and operand encoder of each class that was asked for."""
+
+    def __missing__(self, kind: type[Operation]) -> tuple[int | None, OperandEncoder | None]:
+        found = self[kind] = opcode_of(kind), operand_encoder(kind)
+        return found
+
+
+CODES = _Codes()
+"""Opcode and operand encoder by the class of an operation, each as `opcode_of` and `operand_encoder` have it."""
 
 
 def _glsl(number: int) -> OperandEncoder:

@@ -10,8 +10,8 @@ import struct
 from dataclasses import dataclass, field
 
 from ..ir.errors import FeatureNotSupportedError
-from ..ir.kernel_info import LocalArrayInfo, SizeNode, SpecConstantInfo, SpecConstantLeaf
-from ..ir.size_arithmetic import OPERAND_COUNTS
+from ..ir.kernel_info import LocalArrayInfo, SpecConstantInfo, SpecConstantLeaf
+from ..ir.size_arithmetic import OPERAND_COUNTS, SizeNode
 from .binary import Instruction
 from .image_checks import MAX_ELEMENT_BYTES
 from .module_view import ModuleView

@@ -26,7 +26,6 @@ from ..ir.kernel_info import (
     SpecConstantInfo,
     StreamParameter,
     ValueParameter,
-    template_problem,
 )
 from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
 from ..ir.size_arithmetic import OPERAND_COUNTS
@@ -143,6 +142,13 @@ def _site_problems(kernel: KernelInfo) -> Iterator[str]:
         yield f"a report buffer at binding {kernel.abi.report_binding}, where another buffer is"
     if kernel.sites and kernel.abi.report_binding is None:
         yield "checks or prints without a report buffer"
+    if kernel.sites:
+        yield from _text_problems(kernel)
+
+
+def _text_problems(kernel: KernelInfo) -> Iterator[str]:
+    from ..ir.site_templates import template_problem  # which few kernels need
+
     streams = {p.name for p in kernel.parameters if isinstance(p, StreamParameter)}
     for site in kernel.sites:
         if site.stream and (site.kind != "print" or site.stream not in streams):

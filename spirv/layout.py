@@ -9,18 +9,9 @@ from __future__ import annotations
 
 from xdsl.ir import Attribute
 
-from ..ir.dialects.spirv.types import (
-    ArrayType,
-    MatrixType,
-    PointerType,
-    RuntimeArrayType,
-    StructType,
-    bit_width,
-    component_count,
-    is_bool,
-    is_vector,
-    scalar_of,
-)
+from ..ir.dialects.spirv.matrix_types import MatrixType
+from ..ir.dialects.spirv.scalars import bit_width, component_count, is_bool, is_vector, scalar_of
+from ..ir.dialects.spirv.types import ArrayType, PointerType, RuntimeArrayType, StructType
 
 _POINTER_BYTES = 8
 

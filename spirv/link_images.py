@@ -13,15 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..ir.errors import LinkError
-from ..ir.kernel_info import (
-    AspectUse,
-    KernelInfo,
-    LocalParameter,
-    Parameter,
-    Requirements,
-    SizeNode,
-    SpecConstantInfo,
-)
+from ..ir.kernel_info import AspectUse, KernelInfo, LocalParameter, Parameter, Requirements, SpecConstantInfo
+from ..ir.size_arithmetic import SizeNode
 from ..ir.target_env import TargetEnv, most_checks, smallest_cap
 from .binary import Module
 from .count_rounds import for_driver

@@ -37,7 +37,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import elements
-from ..kernel_info import CHECK_KINDS, MAXIMUM_SITE_VALUES, template_problem
+from ..kernel_info import CHECK_KINDS, MAXIMUM_SITE_VALUES
 
 DTYPE_WIDTHS: dict[str, int] = {
     "bool": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64,
@@ -60,6 +60,8 @@ def _has_dtype(type_: Attribute, dtype: str) -> bool:
 
 
 def _verify_site(op: Operation, text: str, values: Sequence[SSAValue]) -> None:
+    from ..site_templates import template_problem
+
     dtypes = dtypes_of(op)
     if len(dtypes) != len(values) or len(values) > MAXIMUM_SITE_VALUES:
         raise VerifyException(

@@ -13,7 +13,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, opt_prop_d
 from xdsl.parser import Parser
 from xdsl.traits import Pure
 
-from ..dialects.spirv.types import is_vector
+from ..dialects.spirv.scalars import is_vector
 from .reading import with_attributes
 
 

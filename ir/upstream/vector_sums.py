@@ -16,7 +16,7 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
-from ..dialects.spirv.types import is_vector, scalar_of
+from ..dialects.spirv.scalars import is_vector, scalar_of
 from .reading import ENDS, PURE, end_with, read_only, types_of, vector_type, with_attributes
 
 

@@ -30,7 +30,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..dialects.spirv.types import is_vector
+from ..dialects.spirv.scalars import is_vector
 from .reading import PURE, integers_of, read_only, types_of, vector_type, with_attributes
 
 

@@ -12,7 +12,7 @@ from ...ir.dialects import spirv
 from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp, field_operands
 from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
-from ...ir.dialects.spirv.types import component_count
+from ...ir.dialects.spirv.scalars import component_count
 from ..narrowing import is_memref_type
 from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering, Handler

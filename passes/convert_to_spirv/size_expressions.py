@@ -14,9 +14,9 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
+from ...ir.dialects.spirv.scalars import is_bool
 from ...ir.dialects.spirv.spec_expression import OPERAND_COUNTS
-from ...ir.dialects.spirv.types import is_bool
-from ...ir.kernel_info import SizeNode
+from ...ir.size_arithmetic import SizeNode
 from ..narrowing import is_integer_attribute, is_integer_type
 from .types import integer_attribute
 

@@ -32,6 +32,7 @@ from xdsl.ir import Attribute
 from ...ir.attributes import attribute
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import Decoration, StorageClass
+from ...ir.dialects.spirv.scalars import component_count
 from ...ir.dialects.spirv.types import (
     ArrayType,
     PointerType,
@@ -39,7 +40,6 @@ from ...ir.dialects.spirv.types import (
     SpecArrayType,
     StructMember,
     StructType,
-    component_count,
 )
 from ...ir.kernel_info import UNIFORM_BLOCK_BYTES
 from ...ir.local_memory import MAX_ARRAY_DIMENSIONS

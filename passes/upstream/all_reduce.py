@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...ir.dialects.kernel import is_kernel, launch_rank
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
-from ...ir.dialects.spirv.types import is_bool
+from ...ir.dialects.spirv.scalars import is_bool
 from ...ir.upstream.index import CmpPredicate
 from .combining import combined
 from .place import Lowering, Number, UpstreamPlace

@@ -30,7 +30,7 @@ from ...ir.attribute_values import integer
 from ...ir.dialects.kernel import is_kernel
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
-from ...ir.dialects.spirv.types import is_dense
+from ...ir.dialects.spirv.scalars import is_dense
 from ...ir.parse_gpu import is_memref
 from .arrays import element_bytes
 from .entry_points import settle_local_size

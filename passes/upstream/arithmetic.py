@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...ir.attribute_values import integer
 from ...ir.dialects import spirv
-from ...ir.dialects.spirv.types import is_integer_type
+from ...ir.dialects.spirv.scalars import is_integer_type
 from ...ir.parse_arith import ROUNDING
 from ...ir.upstream.index import INDEX_ARITHMETIC, CmpPredicate
 from .combining import is_whole

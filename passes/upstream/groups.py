@@ -17,7 +17,7 @@ from ...ir.attribute_values import integer
 from ...ir.dialects.spirv import group
 from ...ir.dialects.spirv.attributes import GroupOperationAttr, ScopeAttr
 from ...ir.dialects.spirv.enums import GroupOperation, Scope
-from ...ir.dialects.spirv.types import is_bool
+from ...ir.dialects.spirv.scalars import is_bool
 from ...ir.upstream.gpu import Reduction, ShuffleMode
 from ...ir.upstream.index import CmpPredicate
 from .combining import combined, is_whole

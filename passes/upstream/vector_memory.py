@@ -18,7 +18,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from ...ir.attribute_values import elements, integer
 from ...ir.dialects.spirv.composite import CompositeConstructOp, CompositeExtractOp
-from ...ir.dialects.spirv.types import is_vector
+from ...ir.dialects.spirv.scalars import is_vector
 from ...ir.upstream.arith import IndexCastUIOp
 from ...ir.upstream.index import CmpPredicate
 from .place import Number, UpstreamPlace

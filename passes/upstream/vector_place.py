@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.attribute_values import integer
-from ...ir.dialects.spirv.types import is_vector
+from ...ir.dialects.spirv.scalars import is_vector
 from .place import UpstreamPlace
 
 MOST_COMPONENTS = 1024

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ...ir.call_graph import entry_points, function_name, functions
 from ...ir.dialects.spirv.composite import CompositeConstructOp
-from ...ir.dialects.spirv.types import is_vector
+from ...ir.dialects.spirv.scalars import is_vector
 from ...ir.parse_arith import VectorFormOp
 from ..errors import PassError
 from .place import attempt

@@ -18,13 +18,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ...ir.dialects.spirv.attributes import NullAttr
-from ...ir.dialects.spirv.types import (
-    element_count,
-    is_float,
-    is_integer_type,
-    is_scalar_attribute,
-    is_vector,
-)
+from ...ir.dialects.spirv.scalars import is_float, is_integer_type, is_scalar_attribute, is_vector
+from ...ir.dialects.spirv.types import element_count
 from ..binary import Instruction
 from ..module_view import ModuleView
 from ..tables import Op

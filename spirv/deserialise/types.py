@@ -32,18 +32,15 @@ from ...ir.dialects.spirv.enums import (
     StorageClass,
 )
 from ...ir.dialects.spirv.image_types import ImageShape, ImageType, SampledImageType, SamplerType
+from ...ir.dialects.spirv.matrix_types import CooperativeMatrixType, MatrixType
+from ...ir.dialects.spirv.scalars import is_float, is_scalar, is_vector
 from ...ir.dialects.spirv.types import (
     ArrayType,
-    CooperativeMatrixType,
-    MatrixType,
     PointerType,
     RuntimeArrayType,
     SpecArrayType,
     StructMember,
     StructType,
-    is_float,
-    is_scalar,
-    is_vector,
 )
 from ..binary import Instruction
 from ..module_view import ModuleView

@@ -24,7 +24,8 @@ import sys
 __version__ = "0.1.0"
 
 _NAMES_BY_MODULE = {
-    "frontend.types": "FixedArray Target bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64",
+    "frontend.types": "Target bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64",
+    "frontend.fixed_array_annotation": "FixedArray",
     "frontend.vector_types": "Vec "
     + " ".join(
         f"{name}x{size}"

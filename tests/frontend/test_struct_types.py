@@ -9,7 +9,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.frontend.struct_types import StructType, scalar_leaves, value_type_of
-from lapilli.frontend.types import parse_type
+from lapilli.frontend.type_lookup import parse_type
 from lapilli.vk_runtime.composite_dtypes import composite_dtype, composite_spelling
 
 

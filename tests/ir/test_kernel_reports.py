@@ -10,7 +10,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from lapilli.ir.dialects.kernel import KERNEL
-from lapilli.ir.kernel_info import template_problem
+from lapilli.ir.site_templates import template_problem
 
 
 def module(op: str) -> str:

@@ -23,10 +23,10 @@ from lapilli.ir.errors import Location
 from lapilli.ir.target_env import TargetEnv
 from lapilli.spirv.emit import emit
 from lapilli.spirv.emit_context import EmissionError
+from lapilli.spirv.literals import float_words
 from lapilli.spirv.reflect import reflect
 from lapilli.spirv.tables import Capability
 from lapilli.spirv.tools import spirv_tools
-from lapilli.spirv.type_table import float_words
 
 Parse = Callable[[str], spirv.ModuleOp]
 VULKAN_1_1 = TargetEnv(vulkan_version=(1, 1))

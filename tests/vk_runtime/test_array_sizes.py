@@ -9,8 +9,7 @@ import pytest
 import lapilli as lp
 from lapilli.frontend.compile import compile_kernels
 from lapilli.ir.errors import InvalidError, KernelNotSupportedError
-from lapilli.ir.kernel_info import SizeNode
-from lapilli.ir.size_arithmetic import evaluate, signed
+from lapilli.ir.size_arithmetic import SizeNode, evaluate, signed
 from lapilli.spirv.device_image import DeviceImage
 from lapilli.vk_runtime.array_sizes import MAX_PRIVATE_BYTES, check_array_sizes
 from lapilli.vk_runtime.specialization import spec_entries

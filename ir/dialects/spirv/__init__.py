@@ -106,18 +106,17 @@ _NAMES_BY_MODULE = {
         "MatrixTimesMatrixOp MatrixTimesScalarOp MatrixTimesVectorOp OuterProductOp TransposeOp "
         "VectorTimesMatrixOp"
     ),
+    "matrix_types": "CooperativeMatrixType MatrixType",
     "memory": (
         "AccessChainOp ArrayLengthOp CopyLogicalOp CopyMemoryOp CopyObjectOp InBoundsAccessChainOp LoadOp "
-        "PtrAccessChainOp PtrDiffOp PtrEqualOp PtrNotEqualOp StoreOp VariableOp"
+        "StoreOp VariableOp"
     ),
+    "pointers": "PtrAccessChainOp PtrDiffOp PtrEqualOp PtrNotEqualOp",
     "spec_constants": "ReferenceOfOp SpecConstantCompositeOp SpecConstantOp SpecConstantOperationOp YieldOp",
     "spec_expression": "SpecConstantExpressionOp",
     "structured_control_flow": "BreakOp ContinueOp LoopOp MergeOp SelectionOp",
     "structure": "AddressOfOp EntryPointOp ExecutionModeOp FuncOp GlobalVariableOp ModuleOp",
-    "types": (
-        "ArrayType CooperativeMatrixType MatrixType PointerType RuntimeArrayType SpecArrayType StructMember "
-        "StructType"
-    ),
+    "types": "ArrayType PointerType RuntimeArrayType SpecArrayType StructMember StructType",
 }
 """Names of the dialect by the module of this package that defines them."""
 

@@ -272,6 +272,8 @@ from .matrix import MatrixTimesVectorOp as MatrixTimesVectorOp
 from .matrix import OuterProductOp as OuterProductOp
 from .matrix import TransposeOp as TransposeOp
 from .matrix import VectorTimesMatrixOp as VectorTimesMatrixOp
+from .matrix_types import CooperativeMatrixType as CooperativeMatrixType
+from .matrix_types import MatrixType as MatrixType
 from .memory import AccessChainOp as AccessChainOp
 from .memory import ArrayLengthOp as ArrayLengthOp
 from .memory import CopyLogicalOp as CopyLogicalOp
@@ -279,12 +281,12 @@ from .memory import CopyMemoryOp as CopyMemoryOp
 from .memory import CopyObjectOp as CopyObjectOp
 from .memory import InBoundsAccessChainOp as InBoundsAccessChainOp
 from .memory import LoadOp as LoadOp
-from .memory import PtrAccessChainOp as PtrAccessChainOp
-from .memory import PtrDiffOp as PtrDiffOp
-from .memory import PtrEqualOp as PtrEqualOp
-from .memory import PtrNotEqualOp as PtrNotEqualOp
 from .memory import StoreOp as StoreOp
 from .memory import VariableOp as VariableOp
+from .pointers import PtrAccessChainOp as PtrAccessChainOp
+from .pointers import PtrDiffOp as PtrDiffOp
+from .pointers import PtrEqualOp as PtrEqualOp
+from .pointers import PtrNotEqualOp as PtrNotEqualOp
 from .spec_constants import ReferenceOfOp as ReferenceOfOp
 from .spec_constants import SpecConstantCompositeOp as SpecConstantCompositeOp
 from .spec_constants import SpecConstantOp as SpecConstantOp
@@ -303,8 +305,6 @@ from .structured_control_flow import LoopOp as LoopOp
 from .structured_control_flow import MergeOp as MergeOp
 from .structured_control_flow import SelectionOp as SelectionOp
 from .types import ArrayType as ArrayType
-from .types import CooperativeMatrixType as CooperativeMatrixType
-from .types import MatrixType as MatrixType
 from .types import PointerType as PointerType
 from .types import RuntimeArrayType as RuntimeArrayType
 from .types import SpecArrayType as SpecArrayType

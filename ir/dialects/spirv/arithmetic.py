@@ -9,7 +9,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
 
 from .base import BinaryOp, SpirvOp, UnaryOp, check_alike, check_kind, fail
-from .types import StructType, is_vector, scalar_of
+from .scalars import is_vector, scalar_of
+from .types import StructType
 
 
 @irdl_op_definition

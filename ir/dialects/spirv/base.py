@@ -18,8 +18,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from .attributes import MemorySemanticsAttr
 from .enums import MemorySemantics
-from .types import (
-    CooperativeMatrixType,
+from .matrix_types import CooperativeMatrixType
+from .scalars import (
     bit_width,
     component_count,
     has_spirv_length,
@@ -29,8 +29,8 @@ from .types import (
     is_integer_type,
     is_vector,
     scalar_of,
-    without_sign,
 )
+from .types import without_sign
 
 Predicate = Callable[[Attribute], bool]
 

@@ -11,7 +11,8 @@ from xdsl.traits import Pure
 
 from .base import ConversionOp, SpirvOp, UnaryOp, check_scalar, fail
 from .enums import StorageClass
-from .types import PointerType, bit_width, is_float, is_integer, scalar_of
+from .scalars import bit_width, is_float, is_integer, scalar_of
+from .types import PointerType
 
 
 @irdl_op_definition

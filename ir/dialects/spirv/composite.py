@@ -17,7 +17,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from .base import SpirvOp, check_length, check_same, check_scalar, fail
-from .types import component_count, element_count, element_type_at, is_vector, scalar_of
+from .scalars import component_count, is_vector, scalar_of
+from .types import element_count, element_type_at
 
 
 def _indices(values: Sequence[int]) -> ArrayAttr[IntegerAttr]:

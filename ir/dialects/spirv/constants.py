@@ -25,20 +25,9 @@ from .attributes import (
     NullAttr,
 )
 from .base import fail
-from .types import (
-    ArrayType,
-    CooperativeMatrixType,
-    MatrixType,
-    StructType,
-    element_count,
-    element_type_at,
-    is_array_attribute,
-    is_dense,
-    is_scalar,
-    is_scalar_attribute,
-    is_spirv_type,
-    is_vector,
-)
+from .matrix_types import CooperativeMatrixType, MatrixType
+from .scalars import is_array_attribute, is_dense, is_scalar, is_scalar_attribute, is_spirv_type, is_vector
+from .types import ArrayType, StructType, element_count, element_type_at
 
 
 def array_shape(type_: Attribute) -> tuple[int, ...]:

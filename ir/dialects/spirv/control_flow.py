@@ -30,8 +30,8 @@ from xdsl.traits import IsTerminator
 
 from ...attribute_values import integers
 from .base import check_same, fail, inside_spirv_module, lookup_symbol
+from .scalars import is_bool, is_integer
 from .structure import FuncOp
-from .types import is_bool, is_integer
 
 
 def check_block_arguments(op: Operation, block: Block, values: Sequence[SSAValue]) -> None:

@@ -14,8 +14,9 @@ from .attributes import (
 )
 from .base import SpirvOp, check_kind, check_same, fail
 from .enums import CooperativeMatrixUse, StorageClass
+from .matrix_types import CooperativeMatrixType
 from .memory import check_access, pointer_type
-from .types import CooperativeMatrixType, is_float, is_integer, scalar_of
+from .scalars import is_float, is_integer, scalar_of
 
 _MEMORY = (StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer, StorageClass.Workgroup)
 

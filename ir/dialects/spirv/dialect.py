@@ -28,7 +28,9 @@ from . import (
     integer_dot,
     logical,
     matrix,
+    matrix_types,
     memory,
+    pointers,
     spec_constants,
     spec_expression,
     structure,
@@ -42,6 +44,7 @@ _GROUPS = (
     constants,
     spec_constants,
     memory,
+    pointers,
     control_flow,
     structured_control_flow,
     arithmetic,
@@ -72,6 +75,12 @@ SPIRV_OPS: dict[str, type[Operation]] = {op.name: op for group in _GROUPS for op
 SPIRV = Dialect(
     "spirv",
     list(SPIRV_OPS.values()),
-    [*attributes.ATTRIBUTES, *target_attributes.ATTRIBUTES, *types.TYPES, *image_types.TYPES],
+    [
+        *attributes.ATTRIBUTES,
+        *target_attributes.ATTRIBUTES,
+        *types.TYPES,
+        *matrix_types.TYPES,
+        *image_types.TYPES,
+    ],
 )
 """The dialect."""

@@ -13,7 +13,8 @@ from xdsl.traits import Pure
 
 from .base import BinaryOp, SpirvOp, TernaryOp, UnaryOp, check_alike, check_kind, check_same, fail
 from .matrix import number_of, shape
-from .types import MatrixType, scalar_of
+from .matrix_types import MatrixType
+from .scalars import scalar_of
 
 
 @irdl_op_definition

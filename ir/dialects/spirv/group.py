@@ -15,7 +15,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 from .attributes import GroupOperationAttr, ScopeAttr
 from .base import SpirvOp, check_alike, check_kind, check_length, check_same, check_scalar, fail
 from .enums import GroupOperation, Scope
-from .types import is_scalar, is_vector, scalar_of
+from .scalars import is_scalar, is_vector, scalar_of
 
 
 class GroupOp(SpirvOp):

@@ -9,7 +9,8 @@ from xdsl.traits import Pure
 
 from .attributes import ScopeAttr
 from .base import SpirvOp, check_alike, check_same, fail
-from .types import is_bool, is_integer, scalar_of, without_sign
+from .scalars import is_bool, is_integer, scalar_of
+from .types import without_sign
 
 
 @irdl_op_definition

@@ -33,7 +33,8 @@ from .image_access import (
     sampled_image_of,
 )
 from .image_types import ImageType, SampledImageType, SamplerType
-from .types import PointerType, component_count, is_integer_type
+from .scalars import component_count, is_integer_type
+from .types import PointerType
 
 
 @irdl_op_definition

@@ -12,7 +12,8 @@ from .attributes import ImageOperandsAttr
 from .base import SpirvOp, check_kind, fail
 from .enums import ImageOperands
 from .image_types import ImageType, SampledImageType
-from .types import StructType, component_count, is_integer_type, scalar_of
+from .scalars import component_count, is_integer_type, scalar_of
+from .types import StructType
 
 _ARGUMENTS = {
     ImageOperands.Bias: 1,

@@ -21,7 +21,7 @@ from .enums import (
     ImageSamplerUseInfo,
     ImageSamplingInfo,
 )
-from .types import is_float, is_integer
+from .scalars import is_float, is_integer
 
 _EnumT = TypeVar("_EnumT", bound=enum.IntEnum)
 

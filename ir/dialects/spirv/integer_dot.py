@@ -8,7 +8,7 @@ from xdsl.traits import Pure
 
 from .attributes import PackedVectorFormatAttr
 from .base import SpirvOp, check_alike, check_kind, check_scalar, fail
-from .types import is_vector
+from .scalars import is_vector
 
 
 class IntegerDotOp(SpirvOp):

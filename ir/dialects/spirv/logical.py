@@ -20,7 +20,7 @@ from .base import (
     check_same_count,
     fail,
 )
-from .types import is_vector
+from .scalars import is_vector
 
 
 @irdl_op_definition

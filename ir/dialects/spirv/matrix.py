@@ -9,7 +9,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from .base import SpirvOp, check_kind, check_same, fail
-from .types import CooperativeMatrixType, MatrixType, component_count, is_vector, scalar_of
+from .matrix_types import CooperativeMatrixType, MatrixType
+from .scalars import component_count, is_vector, scalar_of
 
 _Shape = tuple[int, int]
 

@@ -32,13 +32,9 @@ from xdsl.traits import (
 
 from .base import check_in_module, check_same, fail, inside_spirv_module, lookup_symbol
 from .constants import ConstantOp, is_constant_for
+from .scalars import is_scalar, is_scalar_attribute
 from .spec_expression import SpecConstantExpressionOp
-from .types import (
-    element_count,
-    element_type_at,
-    is_scalar,
-    is_scalar_attribute,
-)
+from .types import element_count, element_type_at
 
 
 @irdl_op_definition

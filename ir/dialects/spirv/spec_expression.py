@@ -13,7 +13,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, traits_def
 from xdsl.traits import SymbolOpInterface
 
 from .base import fail
-from .types import is_bool, is_integer
+from .scalars import is_bool, is_integer
 
 BINARY_OPCODES = frozenset(
     (

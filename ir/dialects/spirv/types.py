@@ -1,4 +1,4 @@
-"""Types of the spirv dialect, in upstream MLIR's syntax.
+"""Pointers, arrays and structs of the spirv dialect, in upstream MLIR's syntax; two modules have matrices and images.
 
 Scalars and vectors are builtin types (`i32`, `vector<4xf32>`).  Strides and offsets are in bytes; 0 and None
 mean "no layout", as upstream has it.
@@ -8,20 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
 
 from xdsl.dialects.builtin import (
-    AnyFloat,
-    ArrayAttr,
-    BFloat16Type,
-    DenseIntOrFPElementsAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    FloatAttr,
     IndexType,
     IntAttr,
-    IntegerAttr,
     IntegerType,
     NoneType,
     SymbolRefAttr,
@@ -34,8 +24,10 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...attributes import attribute, number_attribute
-from .attributes import CooperativeMatrixUseAttr, ScopeAttr, StorageClassAttr, parse_enumerant
-from .enums import CooperativeMatrixUse, Decoration, Scope, StorageClass
+from .attributes import StorageClassAttr, parse_enumerant
+from .enums import Decoration, StorageClass
+from .matrix_types import CooperativeMatrixType, MatrixType
+from .scalars import component_count, is_integer_type, is_spirv_type, is_vector
 
 
 def _check_part(what: str, type_: Attribute) -> None:
@@ -187,92 +179,6 @@ def _print_stride(printer: Printer, stride: IntAttr) -> None:
         printer.print_string(f", stride={stride.data}")
 
 
-@irdl_attr_definition
-class MatrixType(ParametrizedAttribute, TypeAttribute):
-    """Two to four columns, each a vector of floats: `!spirv.matrix<3 x vector<4xf32>>`."""
-
-    name = "spirv.matrix"
-
-    column_type: VectorType[Attribute]
-    count: IntAttr
-
-    @classmethod
-    def get(cls, column_type: VectorType[Attribute], count: int) -> MatrixType:
-        """Returns the type of `count` columns."""
-        return cls(column_type, IntAttr(count))
-
-    @property
-    def element_type(self) -> Attribute:
-        """The type of one number."""
-        return self.column_type.element_type
-
-    def verify(self) -> None:
-        if self.count.data not in (2, 3, 4):
-            raise VerifyException(f"a matrix has 2, 3 or 4 columns, found {self.count.data}")
-        if not is_spirv_type(self.column_type) or not is_float(self.column_type.element_type):
-            raise VerifyException(f"a column of a matrix is a vector of floats, found {self.column_type}")
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            count = parser.parse_shape_dimension(allow_dynamic=False)
-            parser.parse_shape_delimiter()
-            return parser.parse_type(), IntAttr(count)
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(f"{self.count.data} x ")
-            printer.print_attribute(self.column_type)
-
-
-@irdl_attr_definition
-class CooperativeMatrixType(ParametrizedAttribute, TypeAttribute):
-    """A matrix that the work-items of `scope` hold together: `!spirv.coopmatrix<16x8xf16, Subgroup, MatrixA>`."""
-
-    name = "spirv.coopmatrix"
-
-    rows: IntAttr
-    columns: IntAttr
-    element_type: Attribute
-    scope: ScopeAttr
-    use: CooperativeMatrixUseAttr
-
-    @classmethod
-    def get(
-        cls, rows: int, columns: int, element_type: Attribute, scope: Scope, use: CooperativeMatrixUse
-    ) -> CooperativeMatrixType:
-        """Returns the type of `rows` × `columns` elements."""
-        return cls(
-            IntAttr(rows), IntAttr(columns), element_type, ScopeAttr(scope), CooperativeMatrixUseAttr(use)
-        )
-
-    def verify(self) -> None:
-        if self.rows.data < 1 or self.columns.data < 1:
-            raise VerifyException("a cooperative matrix has at least one row and one column")
-        if not (is_integer(self.element_type) or is_float(self.element_type)):
-            raise VerifyException(f"a cooperative matrix holds numbers, found {self.element_type}")
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            rows = parser.parse_shape_dimension(allow_dynamic=False)
-            parser.parse_shape_delimiter()
-            columns = parser.parse_shape_dimension(allow_dynamic=False)
-            parser.parse_shape_delimiter()
-            element_type = parser.parse_type()
-            parser.parse_punctuation(",")
-            scope = ScopeAttr(parse_enumerant(parser, Scope))
-            parser.parse_punctuation(",")
-            use = CooperativeMatrixUseAttr(parse_enumerant(parser, CooperativeMatrixUse))
-            return IntAttr(rows), IntAttr(columns), element_type, scope, use
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(f"{self.rows.data}x{self.columns.data}x")
-            printer.print_attribute(self.element_type)
-            printer.print_string(f", {self.scope.data.name}, {self.use.data.name}")
-
-
 @dataclass(frozen=True, slots=True)
 class StructMember:
     """A member of a struct type."""
@@ -375,32 +281,6 @@ def _print_member(printer: Printer, member: StructMember) -> None:
         printer.print_string(f" [{', '.join(notes)}]")
 
 
-def is_vector(type_: Attribute) -> TypeGuard[VectorType[Attribute]]:
-    """Whether `type_` is a vector; unlike `isinstance`, tells type checkers what is in it."""
-    # No class here has subclasses, and `isinstance` of abstract ones is dear.
-    return type(type_) is VectorType
-
-
-def is_integer_type(type_: Attribute) -> TypeGuard[IntegerType]:
-    """Whether `type_` is an integer of any width, i1 included."""
-    return type(type_) is IntegerType
-
-
-def is_scalar_attribute(value: Attribute) -> TypeGuard[IntegerAttr[IntegerType] | FloatAttr[AnyFloat]]:
-    """Whether `value` is an integer, bool or float (`index` is not checked for)."""
-    return type(value) in (IntegerAttr, FloatAttr)
-
-
-def is_dense(value: Attribute) -> TypeGuard[DenseIntOrFPElementsAttr[Any]]:
-    """Whether `value` is the elements of a vector or tensor; unlike `isinstance`, tells type checkers of what."""
-    return isinstance(value, DenseIntOrFPElementsAttr)
-
-
-def is_array_attribute(value: Attribute) -> TypeGuard[ArrayAttr[Attribute]]:
-    """Whether `value` is an array attribute."""
-    return type(value) is ArrayAttr
-
-
 def without_sign(type_: Attribute) -> Attribute:
     """Returns the type with signless integers in place of signed ones, in scalars, vectors and structs."""
     if is_integer_type(type_):
@@ -413,66 +293,6 @@ def without_sign(type_: Attribute) -> Attribute:
     if isinstance(type_, StructType):
         return StructType.get(replace(m, type=without_sign(m.type)) for m in type_.members)
     return type_
-
-
-_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
-_INTEGER_WIDTHS = (8, 16, 32, 64)
-
-
-def is_bool(type_: Attribute) -> bool:
-    """Whether `type_` is the scalar i1."""
-    return is_integer_type(type_) and type_.width.data == 1
-
-
-def is_integer(type_: Attribute) -> bool:
-    """Whether `type_` is a scalar integer of a width that SPIR-V has (i1 is no integer there)."""
-    return is_integer_type(type_) and type_.width.data in _INTEGER_WIDTHS
-
-
-def is_float(type_: Attribute) -> bool:
-    """Whether `type_` is a scalar floating-point type that SPIR-V has."""
-    return isinstance(type_, _FLOATS)
-
-
-def is_scalar(type_: Attribute) -> bool:
-    """Whether `type_` is a bool, integer or float."""
-    return is_bool(type_) or is_integer(type_) or is_float(type_)
-
-
-_VECTOR_LENGTHS = (2, 3, 4, 8, 16)
-
-
-def has_spirv_length(type_: VectorType[Attribute]) -> bool:
-    """Whether SPIR-V has vectors of this shape: one dimension of 2 to 4, for kernels of OpenCL also 8 or 16."""
-    shape = type_.get_shape()
-    return len(shape) == 1 and shape[0] in _VECTOR_LENGTHS and not type_.get_num_scalable_dims()
-
-
-def is_spirv_type(type_: Attribute) -> bool:
-    """Whether values can be of `type_`: scalars, vectors of them, types of this dialect."""
-    if is_vector(type_):
-        return has_spirv_length(type_) and is_scalar(type_.element_type)
-    return is_scalar(type_) or type_.name.startswith("spirv.")
-
-
-def scalar_of(type_: Attribute) -> Attribute:
-    """Returns the element type of a vector, any other type itself."""
-    return type_.element_type if is_vector(type_) else type_
-
-
-def component_count(type_: Attribute) -> int:
-    """Returns the number of components of a vector, 1 for any other type."""
-    return type_.get_shape()[0] if is_vector(type_) else 1
-
-
-def bit_width(type_: Attribute) -> int:
-    """Returns the bits of a scalar or of all components of a vector; 0 for other types."""
-    scalar = scalar_of(type_)
-    if is_integer_type(scalar):
-        return scalar.width.data * component_count(type_)
-    if isinstance(scalar, AnyFloat):
-        return scalar.bitwidth * component_count(type_)
-    return 0
 
 
 def element_type_at(type_: Attribute, index: int | None) -> Attribute | None:
@@ -515,6 +335,4 @@ TYPES: list[type[Attribute]] = [
     SpecArrayType,
     RuntimeArrayType,
     StructType,
-    MatrixType,
-    CooperativeMatrixType,
 ]
