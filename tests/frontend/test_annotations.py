@@ -15,6 +15,7 @@ from typing import Annotated
 import numpy as np
 import pytest
 
+import lapilli as lp
 from lapilli.frontend import types as t
 from lapilli.frontend.annotations import In, Out, enclosing_names, resolve_signature
 from lapilli.frontend.signature import NO_DEFAULT, ParameterSpec
@@ -32,8 +33,6 @@ class Array:
 
 Load = Callable[..., types.FunctionType]
 
-HEAD = "from lapilli.frontend.types import *\nimport numpy as np\n"
-
 
 @pytest.fixture
 def load(tmp_path: Path) -> Load:
@@ -47,7 +46,7 @@ def load(tmp_path: Path) -> Load:
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         module.__dict__.update(
-            {name: getattr(t, name) for name in ("f32", "i32", "u8", "bool_", "f64", "FixedArray")},
+            {name: getattr(lp, name) for name in ("f32", "i32", "u8", "bool_", "f64", "FixedArray")},
             Array=Array,
             In=In,
             Out=Out,

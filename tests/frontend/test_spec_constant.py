@@ -13,13 +13,14 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+import lapilli as lp
 from lapilli.frontend import types as t
 from lapilli.frontend.source import FunctionSource
 from lapilli.frontend.spec_constant import SpecializationId
 from lapilli.frontend.struct_types import struct
 from lapilli.ir.errors import Errc, KernelArgumentError
 
-COEFF = SpecializationId(t.FixedArray[t.f32, 3, 3])
+COEFF = SpecializationId(lp.FixedArray[t.f32, 3, 3])
 ANSWER = SpecializationId(t.u32, 42)
 
 
@@ -39,9 +40,9 @@ def test_default_is_zero() -> None:
 def test_default_is_converted_to_the_type() -> None:
     assert SpecializationId(t.f32, 0.1).default == float(np.float32(0.1))
     assert isinstance(SpecializationId(t.f32, 1).default, float)
-    assert SpecializationId(t.FixedArray[t.i16, 2], [1, 2]).default.tolist() == [1, 2]
-    assert SpecializationId(t.FixedArray[t.i16, 2], 1, 2).default.tolist() == [1, 2]
-    assert SpecializationId(t.FixedArray[t.i16, 2], 5).default.tolist() == [5, 5]
+    assert SpecializationId(lp.FixedArray[t.i16, 2], [1, 2]).default.tolist() == [1, 2]
+    assert SpecializationId(lp.FixedArray[t.i16, 2], 1, 2).default.tolist() == [1, 2]
+    assert SpecializationId(lp.FixedArray[t.i16, 2], 5).default.tolist() == [5, 5]
     assert SpecializationId(int, 3).type is t.i32
 
 
@@ -78,7 +79,7 @@ def test_members_of_a_struct_by_name() -> None:
 def test_a_vector_or_array_alone_is_the_default_of_the_first_member() -> None:
     @struct
     class Rows:
-        row: t.FixedArray[t.i32, 3]
+        row: lp.FixedArray[t.i32, 3]
         count: t.i32 = 7
 
     row = np.array([1, 2, 3])
@@ -119,11 +120,11 @@ def test_type_that_is_none_raises(wrong: object) -> None:
         (t.f32, math.inf, np.float32(np.inf).tobytes()),
         (t.f64, 0.1, np.float64(0.1).tobytes()),
         (t.f16, np.float64(0.1), np.float16(0.1).tobytes()),
-        (t.FixedArray[t.i16, 2], [1, -1], b"\x01\0\xff\xff"),
-        (t.FixedArray[t.i16, 2, 1], np.array([[1], [2]], np.int64), b"\x01\0\x02\0"),
-        (t.FixedArray[t.bool_, 3], (True, 0, np.True_), b"\x01\0\x01"),
-        (t.FixedArray[t.f32, 2], [np.float32(1), 2], np.array([1, 2], np.float32).tobytes()),
-        (t.FixedArray[t.u8, 2], 9, b"\t\t"),
+        (lp.FixedArray[t.i16, 2], [1, -1], b"\x01\0\xff\xff"),
+        (lp.FixedArray[t.i16, 2, 1], np.array([[1], [2]], np.int64), b"\x01\0\x02\0"),
+        (lp.FixedArray[t.bool_, 3], (True, 0, np.True_), b"\x01\0\x01"),
+        (lp.FixedArray[t.f32, 2], [np.float32(1), 2], np.array([1, 2], np.float32).tobytes()),
+        (lp.FixedArray[t.u8, 2], 9, b"\t\t"),
     ],
 )
 def test_to_bytes(kind: object, value: object, expected: bytes) -> None:
@@ -159,14 +160,14 @@ def test_to_bytes_is_in_c_order() -> None:
         (t.f16, 70000, "expected a number that its range holds, found 70000 of type int"),
         (t.f32, [1.0], "of type list"),
         (t.f32, np.zeros(1), "of type ndarray"),
-        (t.FixedArray[t.f32, 3], [1, 2], r"expected a value of shape \(3,\), found shape \(2,\)"),
-        (t.FixedArray[t.f32, 2, 2], [1, 2, 3, 4], r"expected a value of shape \(2, 2\), found shape \(4,\)"),
-        (t.FixedArray[t.f32, 2, 2], [[1, 2], [3]], "found a ragged sequence"),
-        (t.FixedArray[t.f32, 2], [], r"found shape \(0,\)"),
-        (t.FixedArray[t.f32, 2, 2], np.zeros((2, 3)), r"found shape \(2, 3\)"),
-        (t.FixedArray[t.u8, 2, 2], [[1, 2], [3, 256]], r"'\w*VICTIM'\[1, 1\].*found 256"),
-        (t.FixedArray[t.i32, 2], np.zeros(2), r"\[0\] has type lp.i32: .* of type float64"),
-        (t.FixedArray[t.f32, 2], "ab", "found 'ab' of type str"),
+        (lp.FixedArray[t.f32, 3], [1, 2], r"expected a value of shape \(3,\), found shape \(2,\)"),
+        (lp.FixedArray[t.f32, 2, 2], [1, 2, 3, 4], r"expected a value of shape \(2, 2\), found shape \(4,\)"),
+        (lp.FixedArray[t.f32, 2, 2], [[1, 2], [3]], "found a ragged sequence"),
+        (lp.FixedArray[t.f32, 2], [], r"found shape \(0,\)"),
+        (lp.FixedArray[t.f32, 2, 2], np.zeros((2, 3)), r"found shape \(2, 3\)"),
+        (lp.FixedArray[t.u8, 2, 2], [[1, 2], [3, 256]], r"'\w*VICTIM'\[1, 1\].*found 256"),
+        (lp.FixedArray[t.i32, 2], np.zeros(2), r"\[0\] has type lp.i32: .* of type float64"),
+        (lp.FixedArray[t.f32, 2], "ab", "found 'ab' of type str"),
     ],
 )
 def test_to_bytes_refuses_what_does_not_fit(kind: object, value: object, message: str) -> None:
@@ -185,7 +186,7 @@ def test_from_bytes_of_the_wrong_size_raises() -> None:
 def test_leaves_are_the_scalars_in_c_order() -> None:
     assert [(leaf.dtype, leaf.offset_bytes, leaf.size_bytes) for leaf in ANSWER.leaves] == [(t.u32, 0, 4)]
     assert [leaf.offset_bytes for leaf in COEFF.leaves] == list(range(0, 36, 4))
-    assert [leaf.size_bytes for leaf in SpecializationId(t.FixedArray[t.bool_, 2]).leaves] == [1, 1]
+    assert [leaf.size_bytes for leaf in SpecializationId(lp.FixedArray[t.bool_, 2]).leaves] == [1, 1]
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])

@@ -10,7 +10,9 @@ import sys
 import numpy as np
 import pytest
 
+import lapilli as lp
 from lapilli.frontend import types as t
+from lapilli.frontend.type_lookup import parse_type, type_of_dtype
 from lapilli.ir.errors import CompileError, FeatureNotSupportedError, InvalidError, KernelArgumentError
 
 SCALARS = list(t.SCALAR_TYPES.values())
@@ -31,16 +33,16 @@ def test_numpy_takes_scalar_types_as_dtypes() -> None:
 
 @pytest.mark.parametrize("scalar", SCALARS, ids=str)
 def test_spelling_round_trips(scalar: t.ScalarType) -> None:
-    assert t.parse_type(str(scalar)) is scalar
-    fixed = t.FixedArray[scalar, 3, 2]
-    assert t.parse_type(str(fixed)) == fixed
+    assert parse_type(str(scalar)) is scalar
+    fixed = lp.FixedArray[scalar, 3, 2]
+    assert parse_type(str(fixed)) == fixed
 
 
 def test_spellings() -> None:
     assert (str(t.bool_), repr(t.bool_)) == ("bool", "lp.bool_")
     assert (str(t.f32), repr(t.f32)) == ("f32", "lp.f32")
-    assert repr(t.FixedArray[t.bool_, 4]) == "lp.FixedArray[lp.bool_, 4]"
-    assert str(t.FixedArray[t.f32, 3, 3]) == "FixedArray[f32, 3, 3]"
+    assert repr(lp.FixedArray[t.bool_, 4]) == "lp.FixedArray[lp.bool_, 4]"
+    assert str(lp.FixedArray[t.f32, 3, 3]) == "FixedArray[f32, 3, 3]"
     assert str(t.ArrayType(t.f32)) == "Array[f32]"
     assert repr(t.ArrayType(t.f32, 2, "read")) == "lp.In[lp.f32, 2]"
     assert str(t.ArrayType(t.bool_, 3, "write")) == "Out[bool, 3]"
@@ -51,7 +53,7 @@ def test_spellings() -> None:
 )
 def test_parse_type_refuses_what_is_no_type(text: str) -> None:
     with pytest.raises(InvalidError, match="names no lapilli type; expected one of bool, i8"):
-        t.parse_type(text)
+        parse_type(text)
 
 
 @pytest.mark.parametrize("scalar", SCALARS, ids=str)
@@ -61,8 +63,8 @@ def test_scalar_types_stay_the_same_object_when_copied(scalar: t.ScalarType) -> 
 
 
 def test_types_are_equal_and_hashed_by_content() -> None:
-    assert t.FixedArray[t.f32, 3] == t.FixedArray[t.f32, 3]
-    assert len({t.FixedArray[t.f32, 3], t.FixedArray[t.f32, 3], t.FixedArray[t.f32, 4]}) == 2
+    assert lp.FixedArray[t.f32, 3] == lp.FixedArray[t.f32, 3]
+    assert len({lp.FixedArray[t.f32, 3], lp.FixedArray[t.f32, 3], lp.FixedArray[t.f32, 4]}) == 2
     assert t.f32 != t.i32
 
 
@@ -116,14 +118,14 @@ def test_bf16_without_ml_dtypes_is_its_bits_and_says_what_to_install(monkeypatch
 
 
 def test_fixed_array_sizes() -> None:
-    fixed = t.FixedArray[t.f64, 3, 5]
+    fixed = lp.FixedArray[t.f64, 3, 5]
     assert (fixed.size, fixed.nbytes, fixed.ndim, fixed.shape) == (15, 120, 2, (3, 5))
     assert np.zeros(2, fixed.dtype).shape == (2, 3, 5)
-    assert t.FixedArray[int, 2].element is t.i32
+    assert lp.FixedArray[int, 2].element is t.i32
 
 
 def test_fixed_array_values() -> None:
-    fixed = t.FixedArray[t.f32, 2, 2]
+    fixed = lp.FixedArray[t.f32, 2, 2]
     assert fixed().tolist() == [[0, 0], [0, 0]]
     assert fixed(1.5).tolist() == [[1.5, 1.5], [1.5, 1.5]]
     assert fixed([[1, 2], [3, 4]]).tolist() == fixed([1, 2], (3, 4)).tolist() == [[1, 2], [3, 4]]
@@ -148,21 +150,21 @@ def test_fixed_array_values() -> None:
 )
 def test_fixed_array_refuses(parameters: object, message: str) -> None:
     with pytest.raises(CompileError, match=message) as caught:
-        t.FixedArray[parameters]  # pyright: ignore[reportUnusedExpression]
+        lp.FixedArray[parameters]  # pyright: ignore[reportUnusedExpression]
     assert caught.value.code == "LP2018"
 
 
 def test_fixed_array_is_not_called() -> None:
     with pytest.raises(InvalidError, match=r"lp\.FixedArray is not called"):
-        t.FixedArray(3)
+        lp.FixedArray(3)
 
 
 def test_type_of_dtype() -> None:
-    assert t.type_of_dtype(np.float32) is t.f32
-    assert t.type_of_dtype("u1") is t.u8
-    assert t.type_of_dtype(t.i64) is t.i64
-    assert t.type_of_dtype(bool) is t.bool_
+    assert type_of_dtype(np.float32) is t.f32
+    assert type_of_dtype("u1") is t.u8
+    assert type_of_dtype(t.i64) is t.i64
+    assert type_of_dtype(bool) is t.bool_
     with pytest.raises(InvalidError, match="no lapilli type has dtype complex64"):
-        t.type_of_dtype(np.complex64)
+        type_of_dtype(np.complex64)
     with pytest.raises(InvalidError, match="is no dtype; expected a lapilli type"):
-        t.type_of_dtype("nonsense")
+        type_of_dtype("nonsense")

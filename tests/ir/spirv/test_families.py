@@ -47,4 +47,12 @@ loaded = [name for name in sys.modules if name.startswith(spirv.__name__ + ".")]
 print(*sorted(name.rpartition(".")[2] for name in loaded))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == "arithmetic attributes base enums matrix_types scalars types".split()
+    assert done.stdout.split() == [
+        "arithmetic",
+        "attributes",
+        "base",
+        "enums",
+        "matrix_types",
+        "scalars",
+        "types",
+    ]
