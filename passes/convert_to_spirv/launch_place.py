@@ -185,4 +185,6 @@ def vulkan_order(size: Sequence[int]) -> tuple[int, int, int]:
     """Returns (x, y, z) of a size given slowest dimension first; missing dimensions are 1."""
     # No device has more: an image with such a size is refused before its code is read.
     x, y, z = (*(min(extent, 2**31 - 1) for extent in reversed(size)), 1, 1)[:3]
+    if x * y * z % 2**32 == 0:  # SPIRV-Tools takes it for a size of 0; a product of odd numbers never is
+        x, y, z = x - 1 | 1, y - 1 | 1, z - 1 | 1
     return x, y, z

@@ -146,6 +146,18 @@ def test_product_and_every_dimension_count(device, size, limits):
         k[tuple(1 for _ in size)](out)
 
 
+@pytest.mark.behaviour("AOT-10")
+@pytest.mark.parametrize("size", [(2**16, 2**16), (2**20, 2**20, 2**20), (2**31, 2)])
+def test_a_size_that_no_device_has_can_be_compiled(size):
+    # SPIRV-Tools multiplies in 32 bits: a valid module must not have a size of 0 there.
+    @lp.reqd_work_group_size(*size)
+    @lp.kernel
+    def k(out: lp.Array[lp.f32]):
+        out[0] = 1.0
+
+    assert "OpExecutionMode %k LocalSize" in k.inspect("spirv")
+
+
 @pytest.mark.behaviour("RT-04", "RT-12")
 def test_a_sub_group_size_that_the_device_lacks(device):
     message = refused(lp.reqd_sub_group_size(1024)(fill), device)
