@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from .bundle_image import DeviceImage
 
 
-def find_kernel(what: str, ids: Sequence[KernelId], kernel: object) -> KernelId | None:
-    """Returns the id that a user's value stands for, None where it is none of `ids`.
+def find_kernel(
+    what: str, ids: Sequence[KernelId], images: Sequence[DeviceImage], kernel: object
+) -> KernelId | None:
+    """Returns the id that a user's value stands for, None where the bundle has no such kernel.
 
     Args:
         what: the member that was called, for messages.
         ids: of the bundle's kernels.
+        images: of the bundle; kernels from source, whose ids are not among `ids`, are found by their names.
         kernel: an id, a kernel function, or a name: module-qualified, or short where that is unambiguous.
 
     Raises:
@@ -36,6 +39,8 @@ def find_kernel(what: str, ids: Sequence[KernelId], kernel: object) -> KernelId 
         raise InvalidError(
             f"{what}: {kernel!r} is the name of several kernels; name one of {', '.join(candidates)}"
         )
+    if not named and source_kernels(what, images, kernel):
+        return source_kernel(what, images, {}, kernel)
     if len(named) <= 1:
         return named[0] if named else None
     meant = given_id(bound_to(candidates[0]))

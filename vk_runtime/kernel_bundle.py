@@ -166,7 +166,7 @@ class KernelBundle(VulkanObject):
         """Returns whether it has a kernel, and whether `dev` can run it.
 
         Args:
-            kernel: an `lp.KernelId`, a kernel function, or its name.
+            kernel: an `lp.KernelId`, a kernel function, or its name, which may be that of a kernel from source.
             dev: the device; None: any of the bundle's.
 
         Raises:
@@ -174,7 +174,7 @@ class KernelBundle(VulkanObject):
             TypeError: `kernel` stands for no kernel.
         """
         self._require("has_kernel")
-        found = find_kernel("KernelBundle.has_kernel", self.kernel_ids, kernel)
+        found = find_kernel("KernelBundle.has_kernel", self.kernel_ids, self._images, kernel)
         return found is not None and any(image.has_kernel(found, dev) for image in self._images)
 
     @user_facing
@@ -182,7 +182,7 @@ class KernelBundle(VulkanObject):
         """Returns a kernel that can be launched.
 
         Args:
-            kernel: an `lp.KernelId`, a kernel function, or its name.
+            kernel: an `lp.KernelId`, a kernel function, or its name, which may be that of a kernel from source.
 
         Raises:
             UnknownKernelError: the bundle does not have it.
@@ -191,7 +191,7 @@ class KernelBundle(VulkanObject):
             TypeError: the bundle is not executable, or `kernel` stands for no kernel.
         """
         self._require("get_kernel", BundleState.EXECUTABLE)
-        found = find_kernel("KernelBundle.get_kernel", self.kernel_ids, kernel)
+        found = find_kernel("KernelBundle.get_kernel", self.kernel_ids, self._images, kernel)
         if found is None:
             self._refuse(kernel)
             raise UnknownKernelError(

@@ -48,6 +48,10 @@ def test_python_text_exports_and_imports(context, queue, device):
     queue.parallel_for(3, linked.ext_oneapi_get_kernel("user"), x)
     assert x.numpy().tolist() == [1, 3, 5]
     assert [image.kernels for image in linked] == [("user",)]
+    assert linked.get_kernel_ids() == [] and linked.has_kernel("user")
+    assert linked.get_kernel("user") == linked.ext_oneapi_get_kernel("user")
+    with pytest.raises(lp.UnknownKernelError, match="no kernel 'nobody'"):
+        linked.get_kernel("nobody")
     with pytest.raises(lp.LinkError, match="unresolved symbol 'source_next', called by kernel 'user'"):
         lp.link(user)
     with pytest.raises(lp.LinkError, match="unresolved symbol 'source_next'"):
@@ -101,6 +105,8 @@ def test_two_sources_with_a_kernel_of_one_name(context, queue, device):
     assert joined.ext_oneapi_has_kernel("k")
     with pytest.raises(lp.InvalidError, match="2 sources that the bundle was built from have a kernel 'k'"):
         joined.ext_oneapi_get_kernel("k")
+    with pytest.raises(lp.InvalidError, match="2 sources that the bundle was built from have a kernel 'k'"):
+        joined.get_kernel("k")
 
 
 @pytest.mark.behaviour("SRC-15")
