@@ -1,7 +1,8 @@
 """Reads a Python module of kernels without executing it: imports of lapilli, constants, structs, functions.
 
 Expressions at the top of the module, in annotations and in decorators are evaluated here: literals, arithmetic on
-numbers, names of the module, and attributes and subscripts of lapilli's own types.  Nothing else is called.
+numbers, names of the module, and attributes and subscripts of lapilli's own types.  Only ``NAME =
+lp.SpecializationId(…)`` and lapilli's decorators are calls.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 from ..ir.errors import CompileError, Diagnostic, Error, InvalidError, Location
 from .externals import ExternalFunction, checked_symbol
 from .function_attributes import attributes_of
+from .spec_constant import SpecializationId
 from .struct_types import StructType, value_type_of
 
 MAX_POWER = 1024
@@ -71,6 +73,11 @@ class LiteralModule:
     """The options of ``@lp.kernel`` by the function's name."""
     externals: dict[str, ExternalFunction] = field(default_factory=dict[str, ExternalFunction])
     """What it exports, by the function's name."""
+
+    @property
+    def spec_constants(self) -> dict[str, SpecializationId]:
+        """Its specialization constants, by name."""
+        return {name: found for name, found in self.names.items() if isinstance(found, SpecializationId)}
 
 
 def read_module(text: str, file: str, lines: Sequence[str]) -> LiteralModule:
@@ -127,9 +134,9 @@ class _Reader:
         elif (
             isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
         ):
-            self.module.names[node.targets[0].id] = self.value(node.value)
+            self.assign(node.targets[0].id, node.value)
         elif isinstance(node, ast.AnnAssign) and node.value is not None and isinstance(node.target, ast.Name):
-            self.module.names[node.target.id] = self.value(node.value)
+            self.assign(node.target.id, node.value)
         elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) and not isinstance(
             node, ast.Pass
         ):
@@ -137,6 +144,23 @@ class _Reader:
                 node,
                 "source text is not executed; expected imports of lapilli, constants, functions and @lp.struct classes",
             )
+
+    def assign(self, name: str, node: ast.expr) -> None:
+        if isinstance(node, ast.Call) and self.value(node.func) is self.lapilli.SpecializationId:
+            args, members = self.arguments(node)
+            if not args:
+                raise self.refused(node, "expected lp.SpecializationId(type, default)")
+            self.module.names[name] = self.guarded(
+                node, lambda: SpecializationId.of_text(self.file, name, args[0], args[1:], members)
+            )
+        else:
+            self.module.names[name] = self.value(node)
+
+    def arguments(self, call: ast.Call) -> tuple[tuple[Any, ...], dict[str, object]]:
+        """Returns what a call gives by position and by keyword."""
+        if any(k.arg is None for k in call.keywords):
+            raise self.refused(call, "** cannot be read")
+        return tuple(map(self.value, call.args)), {k.arg: self.value(k.value) for k in call.keywords if k.arg}
 
     def imports(self, node: ast.Import | ast.ImportFrom) -> None:
         if isinstance(node, ast.ImportFrom):
@@ -214,10 +238,7 @@ class _Reader:
     def decorate(self, node: ast.FunctionDef, function: types.FunctionType, decorator: ast.expr) -> None:
         call = decorator if isinstance(decorator, ast.Call) else None
         found = self.value(decorator if call is None else call.func)
-        args = [] if call is None else [self.value(argument) for argument in call.args]
-        keywords = {} if call is None else {k.arg: self.value(k.value) for k in call.keywords if k.arg}
-        if call is not None and any(k.arg is None for k in call.keywords):
-            raise self.refused(decorator, "** cannot be read")
+        args, keywords = ((), {}) if call is None else self.arguments(call)
         if found is self.lapilli.kernel and not args:
             self.module.kernels[node.name] = keywords
         elif found is self.lapilli.func and call is None:

@@ -14,6 +14,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakValueDictionary
 
 from ..ir.errors import BuildError, CompileError, Diagnostic, Error, InvalidError, Location
 from ..vk_runtime.kernel_id import Describer
@@ -27,7 +28,9 @@ from .lpk_descriptions import described
 from .signature import Signature
 from .source import FunctionSource
 from .source_images import compiled_module, environment_for, no_spec_values
-from .units import binder
+from .source_spec_values import spec_bytes
+from .spec_constant import SpecializationId, live_id
+from .units import binder, specialised_local_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,8 +52,22 @@ class _Definition:
     options: KernelOptions
     signature: Signature
     source: FunctionSource
-    local_size: tuple[int, ...] | None
-    """Of ``@lp.kernel(local_size=…)``, slowest dimension first."""
+    local_size: LocalSize | None
+    place: Location
+
+    @property
+    def default_sizes(self) -> tuple[int, ...] | None:
+        """The local size, slowest dimension first, of the defaults of its constants; None: none that can be."""
+        try:
+            return None if self.local_size is None else self.local_size.sizes({}, self.name)
+        except InvalidError:
+            return None
+
+    def check_sizes(self, values: Mapping[str, bytes]) -> None:
+        """Raises BuildError where the local size is below 1 for host bytes by symbol."""
+        with _found_at(self.place):
+            if self.local_size is not None:
+                self.local_size.sizes(values, self.name)
 
 
 def compile_source(request: SourceRequest) -> CompiledSource:
@@ -58,10 +75,11 @@ def compile_source(request: SourceRequest) -> CompiledSource:
 
     Raises:
         BuildError: the text is no Python, holds what would have to be executed, or a kernel does not compile.
-        InvalidError: values of specialization constants were given.
+        InvalidError: ``lp.SpecValues`` has a number in place of a name.
+        KernelArgumentError: it has a name that no constant has, or a value that does not fit.
     """
     assert isinstance(request.code, str), "create_bundle checked it"
-    problem = no_spec_values(request.spec_values, "PYTHON")
+    problem = no_spec_values([key for key in request.spec_values if isinstance(key, int)], "PYTHON")
     if problem is not None:
         raise InvalidError(problem)
     with compile_lock:
@@ -70,9 +88,12 @@ def compile_source(request: SourceRequest) -> CompiledSource:
 
         env = environment_for(request)
         with _readable(request.code) as (file, lines):
-            module = read_module(request.code, file, lines)
-            definitions = _definitions(module, file)
-            exported = tuple(module.externals.values())
+            text = _read(request.code, file, lines)
+            definitions = text.definitions
+            values = spec_bytes(text.constants, request.spec_values)
+            by_symbol = {constant.symbol: data for constant, data in values.items()}
+            _each(definitions, lambda definition: definition.check_sizes(by_symbol))
+            exported = tuple(text.module.externals.values())
             if not definitions and not (exported and request.is_object):
                 raise CompileError(
                     f"{file}: error: the text has no kernel; decorate a function with @lp.kernel"
@@ -94,21 +115,33 @@ def compile_source(request: SourceRequest) -> CompiledSource:
                 raise
             # Apart from the kernels, so that others can be linked with them without getting these kernels too.
             functions = built([], exported)
-        sizes = {definition.name: definition.local_size for definition in definitions}
+        sizes = {definition.name: definition.default_sizes for definition in definitions}
         made = compiled_module(kernels, request, lambda kernel: _with_local_size(kernel, sizes))
         library = compiled_module(functions, request)
+        images = made.images + library.images
+        read = (constant.symbol for image in images for constant in image.spec_constants)
+        symbols = {symbol: live_id(symbol) for symbol in read}
     return replace(
         made,
-        images=made.images + library.images,
+        images=images,
+        spec_symbols=symbols,
+        spec_bytes=values,
         warnings=tuple(dict.fromkeys(made.warnings + library.warnings)),
-        binders={d.name: (binder(d.name, d.signature), _names(d.signature)) for d in definitions},
-        describers={d.name: _describer(d.name, d.signature) for d in definitions},
+        binders={
+            d.name: (binder(d.name, d.signature, is_from_source=True), _names(d.signature))
+            for d in definitions
+        },
+        describers={d.name: _describer(d) for d in definitions},
+        local_sizes={
+            d.name: local for d in definitions if (local := specialised_local_size(d.local_size)) is not None
+        },
     )
 
 
-def _describer(name: str, signature: Signature) -> Describer:
-    """Returns what describes a kernel for bundle files; its local size stands in the image."""
-    return lambda: described(name, f"PYTHON:{name}", signature, None)
+def _describer(definition: _Definition) -> Describer:
+    """Returns what describes a kernel for bundle files."""
+    name, signature, local = definition.name, definition.signature, definition.local_size
+    return lambda: described(name, f"PYTHON:{name}", signature, local)
 
 
 @contextmanager
@@ -122,6 +155,37 @@ def _readable(text: str) -> Generator[tuple[str, list[str]]]:
         yield file, lines
     finally:
         linecache.cache.pop(file, None)
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class _Text:
+    """A text that was read."""
+
+    module: LiteralModule
+    definitions: list[_Definition]
+
+    @property
+    def constants(self) -> list[tuple[str, SpecializationId]]:
+        """Its specialization constants by the names under which they can be set: ``NAME``, ``kernel.NAME``."""
+        found = list(self.module.spec_constants.items())
+        for definition in self.definitions:
+            for name, constant in definition.signature.specialization_ids.items():
+                found += [(f"{definition.name}.{name}", constant), (name, constant)]
+        return found
+
+
+_texts: WeakValueDictionary[str, _Text] = WeakValueDictionary()
+"""Texts whose constants somebody has: what else is built of one has the same constants and structs."""
+
+
+def _read(text: str, file: str, lines: Sequence[str]) -> _Text:
+    known = _texts.get(text)
+    if known is None:
+        module = read_module(text, file, lines)
+        known = _texts[text] = _Text(module, _definitions(module, file))
+        for _, constant in known.constants:
+            constant.keep(known)
+    return known
 
 
 def _definitions(module: LiteralModule, file: str) -> list[_Definition]:
@@ -160,15 +224,21 @@ def _definition(module: LiteralModule, name: str, options: Mapping[str, object])
     assert isinstance(function, types.FunctionType)
     signature = resolve_signature(function)
     source = FunctionSource.of(function)
-    try:
+    place = Location(function.__code__.co_filename, function.__code__.co_firstlineno, 1, name)
+    with _found_at(place):
         checked = KernelOptions.checked(**options)
         local = LocalSize.of(checked.local_size, signature, function, {})
-        sizes = None if local is None else local.sizes({}, name)
+    return _Definition(checked.name or name, checked, signature, source, local, place)
+
+
+@contextmanager
+def _found_at(place: Location) -> Generator[None]:
+    """Makes a finding at a kernel of what its options are refused with."""
+    try:
+        yield
     except (Error, TypeError) as error:
-        location = Location(function.__code__.co_filename, function.__code__.co_firstlineno, 1, name)
-        finding = Diagnostic(str(error), location)
+        finding = Diagnostic(str(error), place)
         raise BuildError(str(finding), diagnostics=[finding]) from error
-    return _Definition(checked.name or name, checked, signature, source, sizes)
 
 
 def _with_local_size(kernel: KernelInfo, local_sizes: Mapping[str, tuple[int, ...] | None]) -> KernelInfo:

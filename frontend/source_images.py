@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -83,7 +83,7 @@ def _lower_upstream(module: ModuleOp, env: TargetEnv) -> None:
     lower_upstream(module, with_asserts=env.checks != "none")
 
 
-def no_spec_values(values: Mapping[int | str, object], language: str) -> str | None:
+def no_spec_values(values: Collection[int | str], language: str) -> str | None:
     """Returns why values by SpecId cannot be given to a language, None where there are none."""
     if not values:
         return None

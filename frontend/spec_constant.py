@@ -76,21 +76,8 @@ class SpecializationId:
         self._line: int = frame.f_lineno
         self._qualname: str | None = None
         self._symbol: str | None = None
-        if isinstance(resolved, StructType):
-            if members or (default and not (len(default) == 1 and _is_whole(default[0], resolved))):
-                default = (resolved.python_class(*default, **members),)
-        elif members:
-            names = ", ".join(members)
-            raise KernelArgumentError(
-                f"{self._what()} has type {resolved!r}: expected the default by position, found keywords ({names})",
-                code=MISFIT_CODE,
-            )
-        if len(default) > 1 and isinstance(resolved, ScalarType):
-            raise KernelArgumentError(
-                f"{self._what()} has type {resolved!r}: expected at most one default, found {len(default)}",
-                code=MISFIT_CODE,
-            )
-        self._default: bytes = self._encode(default)
+        self._origin: object = None
+        self._default: bytes = self._default_of(default, members)
         _ids.add(self)
 
     @classmethod
@@ -106,6 +93,20 @@ class SpecializationId:
         made._module = function.__module__
         made._qualname = f"{function.__qualname__}.{name}"
         made._default = made._encode(default)
+        return made
+
+    @classmethod
+    def of_text(
+        cls, module: str, name: str, type: object, default: tuple[object, ...], members: Mapping[str, object]
+    ) -> SpecializationId:
+        """Makes the id that the text of a module declares, which is read and not executed.
+
+        Raises:
+            KernelArgumentError: as the constructor.
+        """
+        made = cls(type)
+        made._module, made._qualname = module, name
+        made._default = made._default_of(default, members)
         return made
 
     @classmethod
@@ -195,6 +196,10 @@ class SpecializationId:
             )
         return from_record(self.type, np.frombuffer(data, dtype_of(self.type))[0])
 
+    def keep(self, origin: object) -> None:
+        """Keeps what declares it alive as long as it lives itself."""
+        self._origin = origin
+
     def suggest_name(self, name: str, *, scope: str = "") -> None:
         """Tells an id that has no name yet under which one a kernel found it.
 
@@ -230,6 +235,25 @@ class SpecializationId:
 
     def _what(self) -> str:
         return f"specialization constant '{self.name}'"
+
+    def _default_of(self, default: tuple[object, ...], members: Mapping[str, object]) -> bytes:
+        """Returns the host bytes of what the type's constructor would make of the arguments."""
+        kind = self._type
+        if isinstance(kind, StructType):
+            if members or (default and not (len(default) == 1 and _is_whole(default[0], kind))):
+                default = (kind.python_class(*default, **members),)
+        elif members:
+            names = ", ".join(members)
+            raise KernelArgumentError(
+                f"{self._what()} has type {kind!r}: expected the default by position, found keywords ({names})",
+                code=MISFIT_CODE,
+            )
+        if len(default) > 1 and isinstance(kind, ScalarType):
+            raise KernelArgumentError(
+                f"{self._what()} has type {kind!r}: expected at most one default, found {len(default)}",
+                code=MISFIT_CODE,
+            )
+        return self._encode(default)
 
     def _encode(self, values: tuple[object, ...]) -> bytes:
         if not values:

@@ -105,16 +105,21 @@ def specialised_local_size(local: LocalSize | None) -> LocalSizeOf | None:
     return None if local is None or local.is_fixed else local
 
 
-def binder(name: str, signature: Signature) -> Binder:
+def binder(name: str, signature: Signature, *, is_from_source: bool = False) -> Binder:
     """Returns what binds arguments; it does not refer to the kernel function, which an id does not keep alive."""
     compiled = default_constants(signature)
 
     def bind(args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
         for constant in signature.specialization_ids.keys() & kwargs.keys():
+            remedy = (
+                f"give it to lp.build, props=[lp.SpecValues({{'{constant}': value}})]"
+                if is_from_source
+                else "set it on the input bundle, "
+                f"kb.set_specialization_constant({name}.specialization_ids['{constant}'], value), before the build"
+            )
             raise InvalidError(
                 f"kernel '{name}': '{constant}' is a specialization constant, and the kernel is taken from a kernel "
-                "bundle, which has its value; set it on the input bundle, "
-                f"kb.set_specialization_constant({name}.specialization_ids['{constant}'], value), before the build"
+                f"bundle, which has its value; {remedy}"
             )
         values = bind_arguments(signature, args, kwargs, name)
         if not signature.has_composites:

@@ -53,7 +53,7 @@ class ForeignKernels:
 def foreign_kernels(
     binary: bytes,
     *,
-    spec_values: Mapping[int | str, SpecValue] | None = None,
+    spec_values: Mapping[int | str, object] | None = None,
     label: str = "SPIR-V",
     is_object: bool = False,
     loop_cap: int | None = None,
@@ -157,10 +157,20 @@ def _build_error(label: str, findings: Sequence[str]) -> BuildError:
     )
 
 
-def _by_spec_id(reflection: Reflection, values: Mapping[int | str, SpecValue]) -> dict[int, SpecValue]:
-    """Returns values by SpecId; KernelArgumentError where a name is unknown or stands for several constants."""
+def _by_spec_id(reflection: Reflection, values: Mapping[int | str, object]) -> dict[int, SpecValue]:
+    """Returns values by SpecId.
+
+    Raises:
+        KernelArgumentError: a name is unknown or stands for several constants, or a value is no number.
+    """
     found: dict[int, SpecValue] = {}
     for key, value in values.items():
+        if not isinstance(value, bool | int | float):
+            raise KernelArgumentError(
+                f"lp.SpecValues: constants of SPIR-V are set one number at a time, found {value!r} of type "
+                f"{type(value).__name__} for {key!r}",
+                code="LP3012",
+            )
         ids = {c.spec_id for c in reflection.spec_constants if key in (c.spec_id, c.name)}
         if len(ids) != 1:
             shown = (

@@ -37,6 +37,7 @@ from .source_language import (
     front_end_of,
 )
 from .source_options import BuildOptions, SaveLog, SourceOptions, SpecValues
+from .spec_values import SpecValues as SetValues
 from .toolchain import Toolchain
 
 
@@ -145,7 +146,9 @@ def _compiled(request: _Request, toolchain: Toolchain, *, is_object: bool) -> tu
         for kernel in image.kernels:
             ids.setdefault(kernel.name, _kernel_id(request.source, kernel, result))
         own = {kernel.name: ids[kernel.name] for kernel in image.kernels}
-        images.append(from_source(BundleState.OBJECT, image, own, result.spec_symbols, toolchain))
+        read = {constant.symbol for constant in image.spec_constants}
+        symbols = {symbol: found for symbol, found in result.spec_symbols.items() if symbol in read}
+        images.append(from_source(BundleState.OBJECT, image, own, symbols, toolchain))
     warnings = [
         *result.warnings,
         *(f"kernel '{name}' is left out: {why}" for name, why in {**result.left_out, **left_out}.items()),
@@ -158,7 +161,12 @@ def _compiled(request: _Request, toolchain: Toolchain, *, is_object: bool) -> tu
         )
     bundle = request.bundle
     made = make_bundle(
-        bundle.context, request.devices, BundleState.OBJECT, images, left_out={**result.left_out, **left_out}
+        bundle.context,
+        request.devices,
+        BundleState.OBJECT,
+        images,
+        SetValues(result.spec_bytes),
+        left_out={**result.left_out, **left_out},
     )
     return made, "".join(f"{_as_warning(text)}\n" for text in warnings)
 
@@ -188,7 +196,9 @@ def _kernel_id(source: Source, kernel: KernelInfo, result: CompiledSource) -> Ke
     name, qualified_name = kernel.name, f"{source.language.name}:{kernel.name}"
     binder, given = result.binders.get(name) or (binder_by_name(name, names), names)
     describe = result.describers.get(name) or (lambda: (foreign_record(name, qualified_name, names), ()))
-    made = make_kernel_id(name, qualified_name, binder, given, None, describe, is_from_source=True)
+    made = make_kernel_id(
+        name, qualified_name, binder, given, result.local_sizes.get(name), describe, is_from_source=True
+    )
     return _kernel_ids.setdefault((source, name, names), made)
 
 

@@ -18,7 +18,7 @@ from ..ir.target_env import TargetEnv
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_errors import ConstraintError, type_name
 from .device import Device
-from .kernel_id import Binder, Describer
+from .kernel_id import Binder, Describer, LocalSizeOf
 from .source_options import SourceOptions
 from .spec_values import SpecConstant
 
@@ -56,7 +56,7 @@ class SourceRequest:
     code: str | bytes
     """Text, or bytes where the language is binary."""
     options: SourceOptions
-    spec_values: Mapping[int | str, bool | int | float]
+    spec_values: Mapping[int | str, object]
     """Of ``lp.SpecValues``."""
     env: TargetEnv
     """What every device accepts."""
@@ -79,9 +79,14 @@ class CompiledSource:
     parameter."""
     describers: Mapping[str, Describer] = field(default_factory=dict[str, Describer])
     """What a bundle file says of a kernel, by its name; of others that their code alone knows the parameters."""
+    local_sizes: Mapping[str, LocalSizeOf] = field(default_factory=dict[str, LocalSizeOf])
+    """Work-group sizes that specialization constants take part in, by the kernel's name."""
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
     """Kernels that no device can run whatever it has, by name, and why."""
     spec_symbols: Mapping[str, SpecConstant] = field(default_factory=dict[str, SpecConstant])
+    """The specialization constants that the kernels read and that the host knows, by symbol."""
+    spec_bytes: Mapping[SpecConstant, bytes] = field(default_factory=dict["SpecConstant", bytes])
+    """Host bytes of those that were set."""
 
 
 class LanguageFrontEnd(Protocol):

@@ -77,23 +77,21 @@ class SaveLog(Property):
         return f"lp.SaveLog({self.text!r})"
 
 
-SpecScalar = bool | int | float
-
-
 class SpecValues(Property):
-    """Values of the specialization constants of a foreign SPIR-V module.
+    """Values of the specialization constants of a source.
 
     Args:
-        values: a number or bool by SpecId, or by the constant's name in the module.
+        values: in SPIR-V and GLSL a number or bool by SpecId, or by the constant's name in the module; in Python what
+            the constant's type takes, by its name.
 
     Raises:
         TypeError: no such mapping.
-        KernelArgumentError: a value that is no number.
+        KernelArgumentError: a value that no constant takes.
     """
 
     __slots__ = ("values",)
 
-    def __init__(self, values: Mapping[Any, SpecScalar]) -> None:
+    def __init__(self, values: Mapping[Any, object]) -> None:
         given = cast("object", values)
         if not isinstance(given, Mapping):
             raise ConstraintError(
@@ -107,15 +105,17 @@ class SpecValues(Property):
         return f"lp.SpecValues({self.values!r})"
 
 
-def _spec_value(item: tuple[object, object]) -> tuple[int | str, SpecScalar]:
+def _spec_value(item: tuple[object, object]) -> tuple[int | str, object]:
     key, value = item
     if isinstance(key, bool) or not isinstance(key, int | str):
         raise ConstraintError(
             f"lp.SpecValues: expected a SpecId or a name, found {key!r} of type {type_name(key)}"
         )
     # A NumPy scalar is what its Python value is.
-    plain: object = cast("object", value.item()) if hasattr(value, "item") else value  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-    if not isinstance(plain, bool | int | float):
+    is_scalar = hasattr(value, "item") and getattr(value, "shape", None) == ()
+    plain: object = cast("object", value.item()) if is_scalar else value  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    is_number = isinstance(plain, bool | int | float)
+    if not is_number and (isinstance(key, int) or isinstance(plain, str | bytes | None)):
         raise KernelArgumentError(
             f"lp.SpecValues: expected a number or a bool for constant {key!r}, found {value!r} of type "
             f"{type_name(value)}",
