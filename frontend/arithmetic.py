@@ -16,6 +16,7 @@ from .folding import TooLargeError, fold
 from .function_builder import FunctionBuilder
 from .integer_division import floor_divide, modulo
 from .ir_types import BOOL, F32, I32, WEAK_FLOAT, ir_type
+from .literal_choices import meets
 from .powers import power
 from .promotion import MixedSignsError, low_bits, promote, settled
 from .streams import KernelStream, write_statement
@@ -198,7 +199,7 @@ def common_type(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST,
     if left.type is right.type and left.type.kind != "bool":
         return left.type
     try:
-        return promote(left.type, right.type)
+        return promote(meets(left, right.type), meets(right, left.type))
     except MixedSignsError:
         signed, unsigned = (left, right) if left.type.is_signed else (right, left)
         names = settled(signed.type).name, unsigned.type.name

@@ -12,6 +12,7 @@ from .conversions import settle, store_convert
 from .dispatch import expression, statement
 from .function_builder import FunctionBuilder, VariableType
 from .ir_types import I32, WEAK_FLOAT, WEAK_INT
+from .literal_choices import held_by
 from .named_objects import named_object
 from .parts import load_part, resolve_part, store_part
 from .promotion import fits, join
@@ -126,10 +127,13 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
     if name in fb.literals and isinstance(value, Scalar) and value.const is not None:
         is_float = fb.literals[name] is WEAK_FLOAT
         fb.env[name] = constant(float(value.const) if is_float else value.const)
-    elif wanted is None:
-        fb.env[name] = settled_value(fb, value, node)
     else:
-        fb.env[name] = _converted(fb, value, wanted, node, f"variable '{name}'")
+        held = (
+            settled_value(fb, value, node)
+            if wanted is None
+            else _converted(fb, value, wanted, node, f"variable '{name}'")
+        )
+        fb.env[name] = held_by(name, held, None if name in fb.declared else value)
 
 
 def settled_value(fb: FunctionBuilder, value: Value, node: ast.AST) -> Value:

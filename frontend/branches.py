@@ -11,10 +11,11 @@ from operator import is_
 
 from ..ir.create import empty_block
 from .analysis import FLAGS
-from .conversions import adapt, convert, settle
+from .conversions import adapt, convert
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, I32
 from .joins import Arm, IncompatibleError, Join, filled, filled_value
+from .literal_choices import chosen_type, with_choice
 from .promotion import join
 from .types import ScalarType
 from .values import Array, Binding, Scalar, Tuple, Value, describe
@@ -58,19 +59,20 @@ def select_values(
         return _joined(fb, if_true(), if_false(), node)
     before = fb.env
     arms = (build_arm(fb, if_true), build_arm(fb, if_false))
-    values: list[Value] = []
-    for arm, other in (arms, arms[::-1]):
-        assert arm.value is not None and other.value is not None
+    first, second = arms[0].value, arms[1].value
+    assert first is not None and second is not None
+    for arm, value, other in ((arms[0], first, second), (arms[1], second, first)):
         outer = fb.env
         fb.env = arm.env
         with fb.into(arm.block):
-            values.append(_unified(fb, arm.value, other.value, node))
+            arm.value = _unified(fb, value, other, node)
         fb.env = outer
-    arms[0].value, arms[1].value = values
     changed = sorted(names_that_differ(arms[0].env, arms[1].env))
     assert before is fb.env
     results = branch(fb, test, arms[0], arms[1], changed, node)
     assert results is not None
+    if isinstance(results, Scalar) and results.const is None and isinstance(node, ast.IfExp):
+        return with_choice(fb, results, test, first, second)
     return results
 
 
@@ -112,7 +114,7 @@ def _unified(fb: FunctionBuilder, value: Value, other: Value, node: ast.AST) -> 
             value = convert(fb, value, I32)
         if not scalar.bits:  # two literals that differ
             same = value.const == other.const and value.type is other.type
-            return value if same else settle(fb, adapt(fb, value, scalar, node), node)
+            return value if same else adapt(fb, value, chosen_type(value, other), node)
         return adapt(fb, value, scalar, node)
     if isinstance(value, Tuple) and isinstance(other, Tuple) and value.matches(other):
         pairs = zip(value.items, other.items, strict=True)

@@ -16,9 +16,10 @@ from xdsl.ir import Operation, SSAValue
 from ..ir.dialects.kernel import IN_RANGE
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, F64, I32, ir_type
+from .literal_choices import is_taken_anew, note_rounded_literal, select
 from .promotion import fits, low_bits, rounded, saturated, settled
 from .types import ScalarType, bf16
-from .values import Composite, Scalar, Value, constant, describe, number_hint
+from .values import Composite, LiteralChoice, Scalar, Value, constant, describe, number_hint
 
 # Indices of MLIR's arith predicates.
 _CMPF = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "une": 13}
@@ -39,7 +40,16 @@ def adapt(fb: FunctionBuilder, value: Scalar, target: ScalarType, node: ast.AST)
         return value
     if value.is_weak:
         return _adapt_literal(fb, value, target, node)
+    if value.choice is not None and is_taken_anew(value, target):
+        return _adapt_choice(fb, value.choice, target, node)
+    if value.literal is not None and target is F64:
+        note_rounded_literal(fb, value.literal, node)
     return convert(fb, value, target)
+
+
+def _adapt_choice(fb: FunctionBuilder, choice: LiteralChoice, target: ScalarType, node: ast.AST) -> Scalar:
+    if_true, if_false = adapt(fb, choice.if_true, target, node), adapt(fb, choice.if_false, target, node)
+    return select(fb, choice, if_true, if_false)
 
 
 def _adapt_literal(fb: FunctionBuilder, value: Scalar, target: ScalarType, node: ast.AST) -> Scalar:
@@ -122,7 +132,7 @@ def store_convert(fb: FunctionBuilder, value: Value, target: ScalarType, node: a
             "LP2036",
             hint=f"write {cast}(…)",
         )
-    return convert(fb, value, target)
+    return adapt(fb, value, target, node)
 
 
 def convert(fb: FunctionBuilder, value: Scalar, target: ScalarType) -> Scalar:

@@ -6,10 +6,11 @@ import ast
 
 from .branches import joined_type
 from .builtins import expect_count
-from .conversions import adapt, condition, convert, settle
+from .conversions import adapt, condition, convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, I32
+from .literal_choices import chosen_type, with_choice
 from .math_mixing import choose
 from .values import Composite, Scalar, Tuple, Value, describe, number_hint
 from .vector_types import VECTOR_SIZES, VecType
@@ -32,12 +33,13 @@ def compile_select(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
         values.append(value)
     scalar = joined_type(fb, values[0], values[1], node)
     if_true, if_false = (convert(fb, v, I32) if v.type is BOOL and scalar is not BOOL else v for v in values)
-    if_true, if_false = adapt(fb, if_true, scalar, node), adapt(fb, if_false, scalar, node)
     if not scalar.bits and not fb.is_dry:
-        if_true, if_false = settle(fb, if_true, node), settle(fb, if_false, node)
+        scalar = chosen_type(if_true, if_false)
+    if_true, if_false = adapt(fb, if_true, scalar, node), adapt(fb, if_false, scalar, node)
     if test.const is not None:
         return if_true if test.const else if_false
-    return choose(fb, test, if_true, if_false)
+    result = choose(fb, test, if_true, if_false)
+    return result if fb.is_dry else with_choice(fb, result, test, values[0], values[1])
 
 
 @intrinsic("shuffle")

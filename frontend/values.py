@@ -36,6 +36,10 @@ class Scalar:
     """The value where it is known now."""
     bounds: tuple[int, int] | None = None
     """Smallest and largest value that an integer is known to have."""
+    choice: LiteralChoice | None = None
+    """Between which literals it was chosen, where nothing else has happened to it."""
+    literal: RoundedLiteral | None = None
+    """What it was before a variable held it."""
 
     @property
     def is_nonnegative(self) -> bool:
@@ -46,6 +50,26 @@ class Scalar:
     def is_weak(self) -> bool:
         """Whether it takes the type of what stands beside it."""
         return self.type is WEAK_INT or self.type is WEAK_FLOAT
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedLiteral:
+    """A literal that f32 does not hold, in a variable whose type is f32 because nothing says otherwise."""
+
+    value: float
+    variable: str
+
+
+@dataclass(slots=True, eq=False)
+class LiteralChoice:
+    """``a if c else b`` of two literals: a type that it meets takes the literals, not what became of them."""
+
+    test: Scalar
+    if_true: Scalar
+    """A literal, or a choice in its turn."""
+    if_false: Scalar
+    type: ScalarType
+    """WEAK_INT or WEAK_FLOAT."""
 
 
 @dataclass(slots=True, eq=False)
