@@ -27,11 +27,12 @@ from .foreign_types import ForeignTypes, has_rows_as_columns
 from .image_checks import check_image
 from .matched_signs import signs_matched
 from .module_view import ModuleView
+from .own_layouts import layouts_owned
 from .reflect import reflect
 from .reflection import EntryPoint, LinkageSymbol, LocalSize, Reflection
 from .specialise import SpecValue, freeze_spec_constants, set_spec_constant_defaults
 from .tables import Capability, ExecutionMode, ExecutionModel, Op, enumerant_name
-from .tools import DEFAULT_TARGET_ENV, SCALAR_LAYOUT, spirv_tools
+from .tools import DEFAULT_TARGET_ENV, SCALAR_LAYOUT, ValidationFinding, spirv_tools
 from .validation import validate
 
 PLAIN_ENV = TargetEnv()
@@ -105,13 +106,29 @@ def _validated(binary: bytes, label: str) -> Module:
     ]
     # Vulkan's rules forbid linkage; what it is linked to is checked again.
     env = "spv{}.{}".format(*min(module.version, (1, 6))) if is_linked_later else DEFAULT_TARGET_ENV
-    finding = spirv_tools().validate(serialise(module), env, scalar_block_layout=True)
+    module, finding = _with_own_layouts(module, env)
     if finding is not None:
         place = "" if finding.instruction_ordinal is None else f"instruction {finding.instruction_ordinal}: "
         findings.append(f"{place}SPIRV-Tools, {env}: {finding.message}")
     if findings:
         raise _build_error(label, findings)
     return module
+
+
+def _with_own_layouts(module: Module, env: str) -> tuple[Module, ValidationFinding | None]:
+    """Returns a module that SPIRV-Tools accepts and None, or the module and what it has against it."""
+    finding = _finding(module, env)
+    if finding is None:
+        return module, None
+    try:
+        changed = layouts_owned(module)
+    except (SpirvError, LookupError, ValueError):
+        return module, finding
+    return (module, finding) if _finding(changed, env) is not None else (changed, None)
+
+
+def _finding(module: Module, env: str) -> ValidationFinding | None:
+    return spirv_tools().validate(serialise(module), env, scalar_block_layout=True)
 
 
 def _has_linkage(module: Module) -> bool:
