@@ -231,7 +231,7 @@ def _float_binary(fb: FunctionBuilder, operator: str, left: Scalar, right: Scala
     if operator in _FLOAT_OPS:
         return Scalar(scalar, fb.emit(_FLOAT_OPS[operator], [fb.ssa(left), fb.ssa(right)], ir_type(scalar)))
     divide = float_division.floor_divide if operator == "FloorDiv" else float_division.modulo
-    return divide(fb, left, right, node)
+    return divide(fb, left, right)
 
 
 def _integer_binary(fb: FunctionBuilder, operator: str, left: Scalar, right: Scalar) -> Scalar:

@@ -1,23 +1,19 @@
 """Float ``//`` and ``%`` as Python has them: the remainder is exact, with the sign of the divisor.
 
-``x - floor(x / y) * y`` is wrong where the product rounds: 10.1 % 0.1, say.  Here each product is exact, with or
-without contraction: the divisor is split into halves, and the quotient taken in two parts of few bits,
+``x - floor(x / y) * y`` is wrong where the product rounds: 10.1 % 0.1, say.  So there is one operation for what C's
+fmod gives, which has the sign of the dividend,
 
-    y = high + low,    k = rint(x / y / 2**b) * 2**b,    x₁ = x - k * high - k * low,    q = rint(x₁ / y), …
+    rest = arith.remf %x, %y         (`passes/expand_remainders`)
 
-so that x - k * y - q * y is exact up to quotients of 2**21 in f32 and 2**50 in f64.  Beyond, and where a product or a
-half would leave the range of the type, `math_library` divides as fmod does.  The remainder lies around zero; where its
-sign is not the divisor's, the divisor is added.
+and where that is not the divisor's, the divisor is added.  The quotient is (x - rest) / y, an integer but for two
+roundings; so it is exact up to 2**21 in f32 and 2**50 in f64.  A literal divisor that is a power of two needs none of
+this, as the product with it does not round.
 """
 
 from __future__ import annotations
 
-import ast
 import math as host_math
-from collections.abc import Callable
-from dataclasses import dataclass
 
-import numpy as np
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
@@ -25,124 +21,116 @@ from ..ir.dialects import math
 from .conversions import CMPF, convert
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, ir_type
-from .types import ScalarType, f16, i32, i64
-from .values import Scalar, Tuple
+from .types import f16
+from .values import Scalar
 
 Number = SSAValue | None
+_LARGE = 1.0
+_SCALE = 2.0**-8
+"""Devices may flush the reciprocal of a divisor beyond 2**126 (NVIDIA's do): larger ones than `_LARGE` are scaled."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Format:
-    """How a type is split."""
-
-    bits: ScalarType
-    """Integers of its width."""
-    low_bits: int
-    """Bits of the significand that are left out of the high half."""
-    part_bits: int
-    """Bits of one part of the quotient: with those of a half they fit into a significand."""
-    host: Callable[[float], np.floating]
-
-    def high(self, value: float) -> float:
-        """Returns the high half of a number."""
-        number = np.asarray(self.host(value))
-        bits = number.view(f"u{number.itemsize}")
-        return float((bits >> self.low_bits << self.low_bits).astype(bits.dtype).view(number.dtype))
-
-
-_FORMATS = {32: _Format(i32, 12, 11, np.float32), 64: _Format(i64, 27, 25, np.float64)}
-
-
-def floor_divide(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST) -> Scalar:
+def floor_divide(fb: FunctionBuilder, left: Scalar, right: Scalar) -> Scalar:
     """Emits ``left // right``; both of the same float type; by zero as ``left / right``."""
-    if left.type is f16:
-        return convert(fb, floor_divide(fb, convert(fb, left, F32), convert(fb, right, F32), node), f16)
-    return Scalar(left.type, _Division(fb, left, right, node).quotient())
+    return Scalar(left.type, _Division(fb, left, right).quotient())
 
 
-def modulo(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST) -> Scalar:
+def modulo(fb: FunctionBuilder, left: Scalar, right: Scalar) -> Scalar:
     """Emits ``left % right``; both of the same float type; NaN by zero."""
-    if left.type is f16:
-        return convert(fb, modulo(fb, convert(fb, left, F32), convert(fb, right, F32), node), f16)
-    return Scalar(left.type, _Division(fb, left, right, node).remainder())
+    return Scalar(left.type, _Division(fb, left, right).remainder())
+
+
+def truncated_remainder(fb: FunctionBuilder, left: Scalar, right: Scalar) -> Scalar:
+    """Emits ``fmod(left, right)``; both of the same float type; NaN by zero."""
+    from ..ir.upstream.arith import RemFOp  # costs a millisecond
+
+    return Scalar(left.type, fb.emit(RemFOp, [fb.ssa(left), fb.ssa(right)], ir_type(left.type)))
 
 
 class _Division:
     """The pieces that quotient and remainder share."""
 
-    def __init__(self, fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST) -> None:
-        self.fb, self.node, self.type, self.ir = fb, node, left.type, ir_type(left.type)
+    def __init__(self, fb: FunctionBuilder, left: Scalar, right: Scalar) -> None:
+        self.fb, self.type, self.ir = fb, left.type, ir_type(left.type)
+        self.left, self.right = left, right
         self.x, self.y = fb.ssa(left), fb.ssa(right)
         self.divisor = right.const
-        self.format = _FORMATS[left.type.bits]
-        self.direct = fb.emit(arith.DivfOp, [self.x, self.y], self.ir)
 
     def quotient(self) -> Number:
         """Returns ``x // y``."""
         if self._is_power_of_two():
-            floor = self.fb.emit(math.FloorOp, [self.direct], self.ir)
+            direct = self._direct()
+            if self._may_underflow():
+                whole = self.fb.emit(math.TruncOp, [direct], self.ir)
+                floor = self._one_less(whole, self._rest_of_multiple(whole))
+            else:
+                floor = self.fb.emit(math.FloorOp, [direct], self.ir)
             return self._select(self._is_finite(self.x), floor, self._constant(host_math.nan))
-        number, rest = self._everywhere(*self._nearest())
-        less = self.fb.emit(arith.SubfOp, [number, self._constant(1.0)], self.ir)
-        floor = self._select(self._is_on_other_side(rest), less, number)
-        if self.divisor is not None:
-            return floor if self.divisor else self.direct
-        return self._select(self._compare("oeq", self.y, self._constant(0.0)), self.direct, floor)
+        if self.type is f16:  # (x - rest) / y is exact in f32 only
+            rest = convert(self.fb, Scalar(f16, self._rest()), F32)
+            wide = convert(self.fb, self.left, F32), convert(self.fb, self.right, F32)
+            floor = Scalar(F32, _Division(self.fb, *wide)._floor(self.fb.ssa(rest)))
+            return self.fb.ssa(convert(self.fb, floor, f16))
+        return self._floor(self._rest())
 
     def remainder(self) -> Number:
         """Returns ``x % y``."""
-        if self._is_power_of_two():  # a product with it is exact
-            rest = self._less(self.x, self.fb.emit(math.FloorOp, [self.direct], self.ir), self.y)
-            if abs(self.divisor or 0.0) < 1.0:  # a quotient that overflows is of a multiple of the divisor
-                overflows = self._compare("oeq", self._magnitude(self.direct), self._constant(host_math.inf))
-                is_multiple = self.fb.emit(arith.AndIOp, [overflows, self._is_finite(self.x)], ir_type(BOOL))
-                rest = self._select(is_multiple, self._constant(0.0), rest)
-            return self._signed_zero(rest)
-        _, rest = self._everywhere(*self._nearest())
+        if not self._is_power_of_two():
+            return self._with_sign_of_divisor(self._rest())
+        direct = self._direct()
+        if self._may_underflow():
+            whole = self.fb.emit(math.TruncOp, [direct], self.ir)
+            return self._with_sign_of_divisor(self._rest_of_multiple(whole))
+        rest = self._rest_of_multiple(self.fb.emit(math.FloorOp, [direct], self.ir))
+        if abs(self.divisor or 0.0) < 1.0:  # a quotient that overflows is of a multiple of the divisor
+            overflows = self._compare("oeq", self._magnitude(direct), self._constant(host_math.inf))
+            is_multiple = self.fb.emit(arith.AndIOp, [overflows, self._is_finite(self.x)], ir_type(BOOL))
+            rest = self._select(is_multiple, self._constant(0.0), rest)
+        return self._signed_zero(rest)
+
+    def _may_underflow(self) -> bool:
+        """Whether x / y may become 0 that is not, for a divisor that is a power of two."""
+        return abs(self.divisor or 0.0) > 1.0
+
+    def _rest_of_multiple(self, number: Number) -> Number:
+        """Returns x - number y, for a divisor whose products are exact."""
+        return self.fb.emit(
+            arith.SubfOp, [self.x, self.fb.emit(arith.MulfOp, [number, self.y], self.ir)], self.ir
+        )
+
+    def _with_sign_of_divisor(self, rest: Number) -> Number:
         moved = self.fb.emit(arith.AddfOp, [rest, self.y], self.ir)
         return self._signed_zero(self._select(self._is_on_other_side(rest), moved, rest))
 
-    def _nearest(self) -> tuple[Number, Number]:
-        """Returns the integer nearest to x / y, and x less that many y."""
-        high, low = self._halves()
-        unit = float(1 << self.format.part_bits)
-        scaled = self.fb.emit(arith.MulfOp, [self.direct, self._constant(1.0 / unit)], self.ir)
-        first = self.fb.emit(arith.MulfOp, [self._rounded(scaled), self._constant(unit)], self.ir)
-        rest = self._less(self._less(self.x, first, high), first, low)
-        second = self._rounded(self.fb.emit(arith.DivfOp, [rest, self.y], self.ir))
-        rest = self._less(self._less(rest, second, high), second, low)
-        if self.divisor is None or host_math.isinf(self.divisor):
-            # No number is further from zero than infinity: nothing is taken away, and x stays.
-            is_finite = self._is_finite(self.x)
-            is_infinite = self._compare("oeq", self._magnitude(self.y), self._constant(host_math.inf))
-            stays = self.fb.emit(arith.AndIOp, [is_finite, is_infinite], ir_type(BOOL))
-            rest = self._select(stays, self.x, rest)
-            second = self._select(stays, self._constant(0.0), second)
-        both = self.fb.emit(arith.AddfOp, [first, second], self.ir)
-        # -0.0 + 0.0 would lose the sign of -0.0 // 1.0.
-        return self._select(self._compare("oeq", second, self._constant(0.0)), first, both), rest
+    def _rest(self) -> Number:
+        return self.fb.ssa(truncated_remainder(self.fb, self.left, self.right))
 
-    def _everywhere(self, number: Number, rest: Number) -> tuple[Number, Number]:
-        """Returns what `_nearest` gave where that is exact, else what the library computes."""
-        from .math_library_calls import call_library  # which calls as expressions do
-
-        values = [Scalar(self.type, ssa) for ssa in (self.x, self.y, self.direct, number, rest)]
-        result = call_library(self.fb, "exact_division", values, self.node)
-        assert isinstance(result, Tuple)
-        number, rest = (self.fb.ssa(part) for part in result.items if isinstance(part, Scalar))
-        return number, rest
-
-    def _halves(self) -> tuple[Number, Number]:
-        fb, form = self.fb, self.format
+    def _floor(self, rest: Number) -> Number:
+        """Returns the quotient, from what fmod gives."""
+        number, direct = self._truncated(rest), self._direct()
+        # 0.0 has the sign of the quotient that it is of.
+        zero = self.fb.emit(math.CopySignOp, [self._constant(0.0), direct], self.ir)
+        number = self._select(self._compare("oeq", number, self._constant(0.0)), zero, number)
+        floor = self._one_less(number, rest)
         if self.divisor is not None:
-            value = float(form.host(self.divisor))
-            high = form.high(value)
-            return self._constant(high), self._constant(value - high if host_math.isfinite(value) else 0.0)
-        bits_type = ir_type(form.bits)
-        bits = fb.emit(arith.BitcastOp, [self.y], bits_type)
-        kept = fb.emit(arith.AndIOp, [bits, fb.constant(-1 << form.low_bits, form.bits)], bits_type)
-        high = fb.emit(arith.BitcastOp, [kept], self.ir)
-        return high, fb.emit(arith.SubfOp, [self.y, high], self.ir)
+            return floor if self.divisor else direct
+        return self._select(self._compare("oeq", self.y, self._constant(0.0)), direct, floor)
+
+    def _one_less(self, number: Number, rest: Number) -> Number:
+        """Returns a truncated quotient rounded down instead."""
+        less = self.fb.emit(arith.SubfOp, [number, self._constant(1.0)], self.ir)
+        return self._select(self._is_on_other_side(rest), less, number)
+
+    def _truncated(self, rest: Number) -> Number:
+        multiple, y = self.fb.emit(arith.SubfOp, [self.x, rest], self.ir), self.y
+        if self.type.bits == 32:
+            is_large = self._compare("ogt", self._magnitude(y), self._constant(_LARGE))
+            scale = self._select(is_large, self._constant(_SCALE), self._constant(1.0))
+            multiple, y = (self.fb.emit(arith.MulfOp, [value, scale], self.ir) for value in (multiple, y))
+        return self.fb.emit(math.RoundEvenOp, [self.fb.emit(arith.DivfOp, [multiple, y], self.ir)], self.ir)
+
+    def _direct(self) -> Number:
+        return self.fb.emit(arith.DivfOp, [self.x, self.y], self.ir)
 
     def _is_power_of_two(self) -> bool:
         if not self.divisor or not host_math.isfinite(self.divisor):
@@ -165,13 +153,6 @@ class _Division:
             return self._select(is_zero, zero if self.divisor > 0 else negative, rest)
         signed = self._select(self._compare("olt", self.y, zero), negative, zero)
         return self._select(is_zero, signed, rest)
-
-    def _less(self, value: Number, factor: Number, part: Number) -> Number:
-        product = self.fb.emit(arith.MulfOp, [factor, part], self.ir)
-        return self.fb.emit(arith.SubfOp, [value, product], self.ir)
-
-    def _rounded(self, value: Number) -> Number:
-        return self.fb.emit(math.RoundEvenOp, [value], self.ir)
 
     def _is_finite(self, value: Number) -> Number:
         return self._compare("olt", self._magnitude(value), self._constant(host_math.inf))

@@ -18,6 +18,7 @@ from .arithmetic import absolute, binary, common_type
 from .builtins import expect_count, min_max, numbers
 from .conversions import CMPF, adapt, convert, settle
 from .dispatch import intrinsic
+from .float_division import truncated_remainder
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, F64, I32, WEAK_FLOAT, ir_type
 from .math_library_calls import call_library
@@ -170,9 +171,9 @@ def compile_fabs(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) ->
     return literal or absolute(fb, float_operands(fb, node, arguments, 1)[0], node)
 
 
-@intrinsic("math.atan2", "math.fmod", "math.hypot", "math.remainder")
+@intrinsic("math.atan2", "math.hypot", "math.remainder")
 def compile_binary_function(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``atan2(y, x)``, ``fmod(x, y)`` (the sign of x), ``hypot(x, y)`` and ``remainder(x, y)`` (IEEE 754)."""
+    """Compiles ``atan2(y, x)``, ``hypot(x, y)`` and ``remainder(x, y)`` (IEEE 754)."""
     name = _name(fb)
     literal = folded(name, arguments)
     if literal is not None:
@@ -181,6 +182,18 @@ def compile_binary_function(fb: FunctionBuilder, node: ast.Call, arguments: list
     if name == "atan2" and name in fb.module.device_functions and operands[0].type is not F64:
         return _binary(fb, math.Atan2Op, *operands)
     return library(fb, name, operands, node)
+
+
+@intrinsic("math.fmod")
+def compile_fmod(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``lp.math.fmod(x, y)``, the remainder with the sign of x."""
+    literal = folded("fmod", arguments)
+    if literal is not None:
+        return literal
+    left, right = float_operands(fb, node, arguments, 2)
+    if left.type is bf16:
+        return convert(fb, truncated_remainder(fb, convert(fb, left, F32), convert(fb, right, F32)), bf16)
+    return truncated_remainder(fb, left, right)
 
 
 @intrinsic("math.copysign")

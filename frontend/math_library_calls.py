@@ -40,7 +40,7 @@ _MODULES = {
     "distance": "hypot",
     "error_function": "erf erfc",
     "gamma_function": "gamma lgamma",
-    "remainders": "fmod remainder exact_division",
+    "remainders": "remainder",
     "parts": "frexp ldexp modf nextafter ulp",
     "integers": "gcd lcm isqrt mul_hi",
 }

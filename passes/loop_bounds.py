@@ -17,8 +17,9 @@ from typing import cast
 from xdsl.dialects import arith, func, gpu, memref, scf
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from ..ir.attribute_values import integer
 from ..ir.call_graph import Function, SymbolTables, has_body
-from ..ir.dialects.kernel import GlobalRangeOp
+from ..ir.dialects.kernel import SETTLES, GlobalRangeOp
 from ..ir.dialects.kernel_atomic import AtomicOp
 from ..ir.walk import block_operations, region_blocks
 from .optimise.constants import INDEX_WIDTH, constant_integer, integer_width, unsigned
@@ -77,7 +78,8 @@ class Bounds:
             trips, inner = _most_trips(op), self.of_block(op.body.block)
             return None if trips is None or inner is None else (trips + 1) * (1 + inner)
         if type(op) is scf.WhileOp:
-            trips = _most_rounds(op)
+            settles = integer(op.attributes.get(SETTLES))
+            trips = _most_rounds(op) if settles is None else settles - 1
             inner = _sum([self.of_block(region.block) for region in op.regions])
             return None if trips is None or inner is None else (trips + 1) * (1 + inner)
         if type(op) is func.CallOp:

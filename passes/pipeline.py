@@ -1,6 +1,7 @@
 """The compiler's pipeline: one kernel-level module in, one `spirv.module` per device image out.
 
-    verify → propagate-aspects (warns; saves no f64 or narrow integers) → trap-cooperation (debug mode)
+    verify → expand-remainders
+           → propagate-aspects (warns; saves no f64 or narrow integers) → trap-cooperation (debug mode)
            → unroll-short (some drivers), optimise
            → speculate-rounds, pair-rounds, rotate-barriers, unroll-barriers (some drivers)
            → carry-results, limit-loops (some drivers)
@@ -107,6 +108,11 @@ def analyse(
     done = after_pass or _ignore
     if options.verify or not is_ours:
         _verify(module)
+    if any(op.name == "arith.remf" for op in operations(module)):
+        from .expand_remainders import expand_remainders  # seldom needed
+
+        expand_remainders(module)
+        done("expand-remainders", module)
     select_instructions(module, env)
     usage = AspectUsage.of(module)
     before = _uses_of_kernels(usage)

@@ -20,6 +20,7 @@ _PASSES = {
     "compute-requirements": ("requirements", "ComputeRequirementsPass"),
     "cse": ("optimise.cse", "CommonSubexpressionElimination"),
     "dce": ("optimise.dce", "DeadCodeElimination"),
+    "expand-remainders": ("expand_remainders", "ExpandRemainders"),
     "hoist-invariants": ("optimise.hoist_invariants", "HoistInvariants"),
     "join-loads": ("optimise.join_loads", "JoinLoads"),
     "lift-breaks": ("optimise.lift_breaks", "LiftBreaks"),

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from xdsl.dialects.math import AbsFOp as AbsFOp
+    from xdsl.dialects.math import CopySignOp as CopySignOp
     from xdsl.dialects.math import FloorOp as FloorOp
     from xdsl.dialects.math import PowFOp as PowFOp
     from xdsl.dialects.math import RoundEvenOp as RoundEvenOp
+    from xdsl.dialects.math import TruncOp as TruncOp
 else:
 
     def __getattr__(name: str) -> object:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, gpu, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.dialects.kernel import GlobalRangeOp
+from ...ir.dialects.kernel import SETTLES, GlobalRangeOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ...ir.dialects.kernel_reports import ROUND_OPS
 from ..optimise.effects import is_pure_class
@@ -141,7 +141,10 @@ class Axes:
                 raise NotCoarsenableError("a loop whose trips differ between work-items")
             if isinstance(op, scf.WhileOp):
                 condition = op.before_region.block.last_op
-                if condition is None or self.of(condition.operands[0]):
+                is_shared = (
+                    SETTLES in op.attributes or condition is None or not self.of(condition.operands[0])
+                )
+                if not is_shared:
                     raise NotCoarsenableError("a loop whose end differs between work-items")
             if op.regions:
                 if not isinstance(op, scf.IfOp | scf.ForOp | scf.WhileOp):

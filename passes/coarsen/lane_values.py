@@ -48,6 +48,10 @@ class LaneValues:
         """Returns what a value is in a lane."""
         return self._copies[value][project(key, self.axes.of(value))]
 
+    def of_all_lanes(self, value: SSAValue) -> list[SSAValue]:
+        """Returns what a value is in each lane that code is written for, once where it is the same."""
+        return [self.of(value, key) for key in self.keys((value,))]
+
     def of_each(self, values: Sequence[SSAValue], key: LaneKey) -> list[SSAValue]:
         """Returns what several values are in a lane."""
         return [self.of(value, key) for value in values]

@@ -206,6 +206,7 @@ class Widening:
             operands=tuple(initial),
             result_types=values.expanded_types(op.results),
             regions=[first, second],
+            attributes=op.attributes,
             location=op.location,
         )
         values.note_all(op.results, self._body.add(made).results)
@@ -214,7 +215,9 @@ class Widening:
         self._write_block(test)
         end = test.last_op
         assert end is not None
-        goes_on = self._values.of(end.operands[0], self._values.lanes.first)
+        goes_on, *others = self._values.of_all_lanes(end.operands[0])
+        for other in others:  # a loop that settles goes on until all lanes have: see `axes`
+            goes_on = self._body.binary(arith.OrIOp, goes_on, other, op)
         passed = self._values.expanded(end.operands[1:], op.after_region.block.args)
         self._body.add(scf.ConditionOp.create(operands=(goes_on, *passed), location=end.location))
 

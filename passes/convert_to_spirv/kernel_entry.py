@@ -26,6 +26,7 @@ from ...ir.dialects.kernel import (
     ANY_RANK,
     LANES,
     MASKED,
+    SETTLES,
     WIDE,
     kernel_local_size,
     kernel_parameters,
@@ -34,7 +35,7 @@ from ...ir.dialects.kernel import (
 from ...ir.dialects.spirv.enums import ExecutionMode
 from ...ir.kernel_info import AspectUse, KernelInfo, LaunchAbi, SpecField
 from ...ir.target_env import BindingModel
-from ...ir.walk import has_any
+from ...ir.walk import instances
 from ..errors import PassError, operation_location
 from .argument_block import HIDDEN, ArgumentBlock, FieldKey, FieldKind
 from .function_lowering import FunctionLowering
@@ -221,7 +222,7 @@ class KernelEntry:
             sites=self.report.sites,
             lanes=integers(kernel.attributes.get(LANES)) or (),
             aligned_rows=integers(kernel.attributes.get(ALIGNED_ROWS)) or (),
-            has_loops=has_any(kernel, scf.ForOp, scf.WhileOp),
+            has_loops=_has_loops(kernel),
             has_any_rank=ANY_RANK in kernel.attributes,
         )
 
@@ -236,6 +237,11 @@ class KernelEntry:
     def _aspect_uses(self, used: frozenset[int]) -> tuple[AspectUse, ...]:
         location = operation_location(self._kernel, self.name)
         return tuple(AspectUse(aspect=number, location=location) for number in sorted(used) if number >= 0)
+
+
+def _has_loops(kernel: Function) -> bool:
+    """Whether there are loops but those that nearly always run one round."""
+    return any(SETTLES not in loop.attributes for loop in instances(kernel, scf.ForOp, scf.WhileOp))
 
 
 def local_size(kernel: Function) -> tuple[int, ...] | None:

@@ -6,17 +6,16 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.attribute_values import integer
-from ...ir.dialects import spirv
 from ...ir.dialects.spirv.scalars import is_integer_type
 from ...ir.parse_arith import ROUNDING
 from ...ir.upstream.index import INDEX_ARITHMETIC, CmpPredicate
 from .combining import is_whole
-from .place import NO_FLAGS, Lowering, UpstreamPlace
+from .place import Lowering, UpstreamPlace
 
 _INDEX_ARITHMETIC: dict[str, type[Operation]] = {
     "add": arith.AddiOp,
@@ -76,14 +75,6 @@ def _unsigned_cast(place: UpstreamPlace) -> tuple[SSAValue, ...]:
     return (place.emit(arith.IndexCastOp, [value], type_),)
 
 
-def _remainder(place: UpstreamPlace) -> tuple[SSAValue, ...]:
-    """Divides only where a division is needed: drivers compute x - y * trunc(x / y), NaN for an infinite y."""
-    lhs, rhs = place.op.lhs, place.op.rhs
-    sizes = [place.emit(math.AbsFOp, [value], value.type, fastmath=NO_FLAGS) for value in (lhs, rhs)]
-    is_less = place.compare_floats("olt", *sizes)
-    return (place.select(is_less, lhs, place.emit(spirv.FRemOp, [lhs, rhs], lhs.type)),)
-
-
 def _add_with_carry(place: UpstreamPlace) -> tuple[SSAValue, ...]:
     lhs, rhs = place.op.lhs, place.op.rhs
     total = place.emit(arith.AddiOp, [lhs, rhs], lhs.type)
@@ -111,7 +102,6 @@ ARITHMETIC: dict[str, Lowering] = {
     "index.casts": _signed_cast,
     "index.castu": _unsigned_cast,
     "arith.index_castui": _unsigned_cast,
-    "arith.remf": _remainder,
     "arith.addui_extended": _add_with_carry,
     "arith.truncf": _truncation,
 }

@@ -117,3 +117,42 @@ def test_the_same_bits_in_other_widths(device: lp.Device, queue: lp.Queue, built
     more = values.view(np.int64) + 1
     np.testing.assert_array_equal(y.numpy()[:4], more.view(np.int16)[::-1].copy().view(np.int32))
     np.testing.assert_array_equal(y.numpy()[4:], more.view(np.int32))
+
+
+REMAINDERS = """
+gpu.module @m { gpu.func @remainders(%x: memref<?xTYPE>, %y: memref<?xTYPE>, %z: memref<?xTYPE>) kernel {
+  %i = gpu.global_id x
+  %c4 = arith.constant 4 : index
+  %k = arith.muli %i, %c4 : index
+  %v = vector.load %x[%k] : memref<?xTYPE>, vector<4xTYPE>
+  %w = vector.load %y[%k] : memref<?xTYPE>, vector<4xTYPE>
+  %r = arith.remf %v, %w : vector<4xTYPE>
+  vector.store %r, %z[%k] : memref<?xTYPE>, vector<4xTYPE>
+  gpu.return
+} }
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "aspect"), [("f32", None), ("f64", lp.Aspect.FP64), ("f16", lp.Aspect.FP16)]
+)
+def test_remainders_are_those_of_c(device: lp.Device, queue: lp.Queue, built: Built, name: str, aspect):
+    if aspect is not None and not device.has(aspect):
+        pytest.skip(f"the device has no {name}")
+    rng = np.random.default_rng(4)
+    dtype = np.dtype(f"float{name[1:]}")
+    x = (rng.normal(size=400) * 10.0 ** rng.uniform(-3, 4 if name == "f16" else 30, 400)).astype(dtype)
+    y = rng.normal(size=400).astype(dtype)
+    x[:6], y[:6] = [np.inf, 1, -7, -0.0, 5, np.nan], [2, np.inf, 3.5, 1, 0, 1]
+    kernel = built(lp.SourceLanguage.MLIR, REMAINDERS.replace("TYPE", name)).ext_oneapi_get_kernel(
+        "remainders"
+    )
+    z = lp.zeros(400, getattr(lp, name), device=device)
+    queue.parallel_for(
+        lp.NdRange(100, 1), kernel, lp.asarray(x, device=device), lp.asarray(y, device=device), z
+    )
+    with np.errstate(all="ignore"):
+        expected = np.fmod(x, y)
+    np.testing.assert_array_equal(z.numpy(), expected)
+    zeros = expected == 0
+    np.testing.assert_array_equal(np.signbit(z.numpy()[zeros]), np.signbit(expected[zeros]))
