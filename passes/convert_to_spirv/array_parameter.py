@@ -165,16 +165,22 @@ class ArrayParameter:
         moved = fn.emit(spirv.IAddOp, (address, distance), i64)
         return fn.emit(spirv.ConvertUToPtrOp, (moved,), base.type)
 
-    def load_uniform(self, indices: Sequence[SSAValue]) -> SSAValue:
-        """Returns an element of a uniform buffer, which is an array of vectors of 16 bytes."""
+    def load_uniform(
+        self, indices: Sequence[SSAValue], path: Sequence[SSAValue] = (), type_: Attribute | None = None
+    ) -> SSAValue:
+        """Returns an element of a uniform buffer, which is an array of vectors of 16 bytes, or its part of type `type_`
+        at `path`."""
         fn, vector = self._fn, self._uniform_view
         assert vector is not None, "it is no uniform buffer"
         linear = fn.resized(fn.linear(indices, self.extent), i32)
         is_whole = vector is self.storage_type
         number = linear if is_whole else fn.emit(spirv.ShiftRightLogicalOp, (linear, fn.index(2)), i32)
-        pointer = fn.module.types.pointer(vector, StorageClass.Uniform)
-        chain = fn.emit(spirv.AccessChainOp, (self._uniform_base(vector), fn.index(0), number), pointer)
-        loaded = fn.emit(spirv.LoadOp, (chain,), vector)
+        held = type_ or vector
+        pointer = fn.module.types.pointer(held, StorageClass.Uniform)
+        chain = fn.emit(
+            spirv.AccessChainOp, (self._uniform_base(vector), fn.index(0), number, *path), pointer
+        )
+        loaded = fn.emit(spirv.LoadOp, (chain,), held)
         if is_whole:
             return loaded
         place = fn.emit(spirv.BitwiseAndOp, (linear, fn.index(3)), i32)
@@ -292,6 +298,7 @@ class ArrayParameter:
 
     def _view(self, held: Attribute) -> SSAValue:
         """Returns a pointer to the buffer as an array of `held`."""
+        assert not self.is_uniform, "the launch binds a uniform buffer, which has one view"
         if self._is_address:
             return self._addressed(held)
         known = self._views.get(id(held))

@@ -65,8 +65,12 @@ def _load_field(fn: FunctionLowering, op: Operation) -> None:
     array = entry_of(fn, op).arguments.array(op.operands[0])
     type_ = fn.type(op.results[0].type)
     stored = array.stored(type_)
-    pointer = array.element_pointer(*_field(fn, op, 1, array.index_type), stored)
-    value = fn.emit(spirv.LoadOp, (pointer,), stored, array.field_access(type_))
+    indices, path = _field(fn, op, 1, array.index_type)
+    if isinstance(array, ArrayParameter) and array.is_uniform:
+        value = array.load_uniform(indices, path, stored)
+    else:
+        pointer = array.element_pointer(indices, path, stored)
+        value = fn.emit(spirv.LoadOp, (pointer,), stored, array.field_access(type_))
     fn.values[op.results[0]] = from_storage(fn, value, type_)
 
 

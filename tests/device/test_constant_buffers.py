@@ -57,6 +57,30 @@ def test_elements_of_every_size(device: lp.Device, dtype: str, n: int):
     np.testing.assert_array_equal(out.numpy(), values[::-1])
 
 
+@pytest.mark.behaviour("MEM-03")
+def test_components_of_vectors(device: lp.Device):
+    with pytest.warns(DeprecationWarning):
+
+        @lp.kernel
+        def components(
+            x: lp.In[lp.f32x4, 1, CONSTANT],
+            n: lp.In[lp.i32x4, 2, CONSTANT],
+            k: lp.i32,
+            out: lp.Out[lp.f32, 2],
+        ):
+            i = lp.global_id(0)
+            out[i, 0] = x[i].y
+            out[i, 1] = x[i][k] - x[3].w
+            out[i, 2] = lp.f32(n[i, 1].z + n[i, k].x)
+
+    x = np.arange(32, dtype=np.float32).reshape(8, 4)
+    n = np.arange(96, dtype=np.int32).reshape(8, 3, 4)
+    out = lp.empty((8, 3), device=device)
+    components[8](lp.asarray(x, lp.f32x4, device=device), lp.asarray(n, lp.i32x4, device=device), 2, out)
+    expected = np.stack([x[:, 1], x[:, 2] - x[3, 3], n[:, 1, 2] + n[:, 2, 0]], axis=1)
+    np.testing.assert_array_equal(out.numpy(), expected)
+
+
 @lp.kernel
 def write(value: lp.f32, x: lp.Array[lp.f32]):
     x[lp.global_id(0)] = value
