@@ -289,7 +289,6 @@ def analyse_kernels(
     env: TargetEnv,
     *,
     rank: int | None = None,
-    mode: str | None = None,
     captures: Captures | None = None,
 ) -> Analysis:
     """Builds the IR of kernels and runs the passes up to where each image's requirements are known.
@@ -298,7 +297,6 @@ def analyse_kernels(
         kernels: of one translation unit; their names differ.
         env: the environment to compile for.
         rank: dimensions of the launch range; None: as many as each kernel uses.
-        mode: device code split; None: that of the kernels' module.
         captures: gets what the kernels read from around themselves.
     """
     from ..passes.pipeline import analyse
@@ -308,8 +306,9 @@ def analyse_kernels(
     module = build_module(
         kernels, rank=rank, captures=captures, optional_aspects=env.optional_aspects, checks=env.checks
     )
-    split = options.device_code_split if mode is None else mode
-    return analyse(module, env, mode=split, fixed_targets=options.fixed_targets, is_ours=True)
+    return analyse(
+        module, env, mode=options.device_code_split, fixed_targets=options.fixed_targets, is_ours=True
+    )
 
 
 def compile_kernels(
@@ -317,7 +316,6 @@ def compile_kernels(
     env: TargetEnv | None = None,
     *,
     rank: int | None = None,
-    mode: str | None = None,
 ) -> tuple[DeviceImage, ...]:
     """Compiles kernels to device images without a device; arguments as `analyse_kernels`.
 
@@ -335,7 +333,7 @@ def compile_kernels(
 
     def build() -> tuple[DeviceImage, ...]:
         captures = Captures()
-        analysis = analyse_kernels(kernels, target, rank=rank, mode=mode, captures=captures)
+        analysis = analyse_kernels(kernels, target, rank=rank, captures=captures)
         warn_once(findings_of(analysis.diagnostics, captures))
         return tuple(build_image(lower_image(image, target), target) for image in analysis.images)
 

@@ -25,7 +25,7 @@ from ..ir.location import location_of
 from .aspect_usage import AspectUsage
 
 if TYPE_CHECKING:
-    from ..ir.device_config import DeviceConfig, Target
+    from ..ir.device_config import Target
 
 
 def report(diagnostics: Iterable[Diagnostic]) -> None:
@@ -62,7 +62,7 @@ def diagnose_declared(
 
 
 def diagnose_targets(
-    module: Operation, usage: AspectUsage, config: DeviceConfig | None, *, with_locations: bool = True
+    module: Operation, usage: AspectUsage, *, with_locations: bool = True
 ) -> tuple[Diagnostic, ...]:
     """Returns one warning for each function with fixed targets and each aspect or required size that one of the
     targets has not.  Functions without the attribute were made by later passes: nothing is known of them.
@@ -70,7 +70,6 @@ def diagnose_targets(
     Args:
         module: the module.
         usage: the analysis of `module` within units.
-        config: what the targets have; None: the configuration in force.
         with_locations: whether to say the places that the module knows.
     """
     names = {number: name for name, number in aspect.aspect_values(module).items()}
@@ -81,9 +80,9 @@ def diagnose_targets(
             continue
         from ..ir.device_config import device_config  # seldom needed
 
-        config = config or device_config()
+        known = device_config().targets
         # Names that the configuration does not have are refused where the options are set, not here.
-        targets = [config.targets[name] for name in wanted if name in config.targets]
+        targets = [known[name] for name in wanted if name in known]
         for number in sorted(n for n in usage.used(function) if n >= 0):
             if lacking := [t.name for t in targets if t.lacking((number,))]:
                 spelling = names.get(number) or aspect_spelling(number)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -34,9 +33,6 @@ from .propagate_aspects import PRE_OPTIMISATION_EXCLUDES, propagate
 from .requirements import compute_requirements, read_requirements
 from .select_instructions import select_instructions
 from .split_modules import split
-
-if TYPE_CHECKING:
-    from ..ir.device_config import DeviceConfig
 
 AfterPass = Callable[[str, ModuleOp], None]
 """Called after each pass with its name and what it left; once per image from compute-requirements on."""
@@ -82,7 +78,6 @@ def analyse(
     *,
     mode: str = "auto",
     fixed_targets: Iterable[str] = (),
-    config: DeviceConfig | None = None,
     separates_imports: bool = False,
     is_ours: bool = False,
     after_pass: AfterPass | None = None,
@@ -94,7 +89,6 @@ def analyse(
         env: `optimisation_level` and `disabled_passes` are used, and `debug_info`: warnings say where then.
         mode: device code split, see `split_modules.SplitMode`.
         fixed_targets: targets of kernels that do not name their own.
-        config: what the targets have; None: the configuration in force.
         separates_imports: see `split_modules.split`.
         is_ours: whether our front end has just made the module: it is then verified only under ``config.verify``,
             as in our tests; what becomes of it passes SPIRV-Tools' validator anyway.
@@ -123,7 +117,6 @@ def analyse(
         warn=True,
         usage=usage,
         with_locations=env.debug_info,
-        config=config,
     )
     done("propagate-aspects", module)
     _change_functions(module, env, done)
@@ -143,7 +136,7 @@ def analyse(
         found.append(
             AnalysedImage(
                 module=image,
-                requirements=read_requirements(image, config),
+                requirements=read_requirements(image),
                 aspect_uses={name: uses[name] for name in names},
             )
         )
@@ -305,13 +298,9 @@ def compile_module(
     env: TargetEnv,
     *,
     mode: str = "auto",
-    fixed_targets: Iterable[str] = (),
-    config: DeviceConfig | None = None,
     after_pass: AfterPass | None = None,
 ) -> PipelineResult:
     """Runs the whole pipeline: `analyse`, then `lower_all`; arguments and errors are theirs."""
-    analysis = analyse(
-        module, env, mode=mode, fixed_targets=fixed_targets, config=config, after_pass=after_pass
-    )
+    analysis = analyse(module, env, mode=mode, after_pass=after_pass)
     splits = lower_all(analysis, env, after_pass=after_pass)
     return PipelineResult(splits=splits, diagnostics=analysis.diagnostics)

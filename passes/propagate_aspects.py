@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
@@ -33,9 +32,6 @@ from ..ir.dialects.kernel import Function
 from ..ir.errors import Diagnostic, InvalidError
 from .aspect_usage import AspectUsage
 from .diagnose_aspects import diagnose_declared, diagnose_targets, report
-
-if TYPE_CHECKING:
-    from ..ir.device_config import DeviceConfig
 
 PRE_OPTIMISATION_EXCLUDES: frozenset[int] = frozenset(
     {
@@ -58,7 +54,6 @@ def propagate(
     warn: bool = False,
     usage: AspectUsage | None = None,
     with_locations: bool = True,
-    config: DeviceConfig | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Saves in `aspect.used` what each function of `module` uses; returns the warnings, () unless `warn`.
 
@@ -69,7 +64,6 @@ def propagate(
         warn: whether to look for aspects that `aspect.declared` does not list.
         usage: the analysis of `module`, over unit borders, where the caller has it.
         with_locations: whether warnings say the places that the module knows (-g).
-        config: what the fixed targets have; None: the configuration in force.
     """
     usage = (usage or AspectUsage.of(module)).within_units(module)
     warnings = diagnose_declared(module, usage, with_locations=with_locations) if warn else ()
@@ -81,7 +75,7 @@ def propagate(
             function.attributes[aspect.USED] = aspect.aspects_attribute(saved)
     _mark_fixed_targets(module, fixed_targets)
     if warn:
-        warnings += diagnose_targets(module, usage, config, with_locations=with_locations)
+        warnings += diagnose_targets(module, usage, with_locations=with_locations)
     return warnings
 
 

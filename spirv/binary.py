@@ -218,9 +218,8 @@ class ModuleBuilder:
     which, so that a finding of a validator finds its way back.
     """
 
-    def __init__(self, version: tuple[int, int], *, generator: int = 0) -> None:
+    def __init__(self, version: tuple[int, int]) -> None:
         self.version = version
-        self.generator = generator
         self._next_id = 1
         sections = range(len(Section))
         self._words: list[list[int]] = [[] for _ in sections]
@@ -276,7 +275,7 @@ class ModuleBuilder:
     def build(self) -> bytes:
         """Returns the little-endian module."""
         major, minor = self.version
-        words = [MAGIC_NUMBER, major << 16 | minor << 8, self.generator, self.bound, 0]
+        words = [MAGIC_NUMBER, major << 16 | minor << 8, 0, self.bound, 0]
         for section in self._words:
             words.extend(section)
         try:

@@ -28,18 +28,11 @@ from .tools import SCALAR_LAYOUT, spirv_tools
 from .validation import validate
 
 
-def link_images(
-    images: Sequence[DeviceImage],
-    *,
-    allow_unresolved: bool = False,
-    keep_exports: bool = False,
-) -> DeviceImage:
+def link_images(images: Sequence[DeviceImage]) -> DeviceImage:
     """Links images into one, which has all their kernels.
 
     Args:
         images: compiled for one binding model; one alone only loses its exports.
-        allow_unresolved: imports that no image exports stay imports.
-        keep_exports: exports stay exports.
 
     Raises:
         LinkError: symbols or kernels clash, differ or stay unresolved, one specialization constant has two types,
@@ -55,13 +48,7 @@ def link_images(
         _renumbered(read_module(image.spirv, label), spec_ids)
         for image, label, spec_ids in zip(images, labels, numbering.by_image, strict=True)
     ]
-    binary = link_modules(
-        modules,
-        labels,
-        allow_unresolved=allow_unresolved,
-        keep_exports=keep_exports,
-        is_local_size_given=numbering.local_size is not None,
-    )
+    binary = link_modules(modules, labels, is_local_size_given=numbering.local_size is not None)
     reflection = reflect(binary)
     linked = DeviceImage(
         spirv=binary,

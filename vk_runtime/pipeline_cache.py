@@ -101,12 +101,11 @@ class UnsavedCache(Handle):
 
     Args:
         device: borrowed; must outlive this.
-        data: what it begins with, of this device; None: nothing.
     """
 
-    def __init__(self, device: LogicalDevice, data: bytes | None = None) -> None:
+    def __init__(self, device: LogicalDevice) -> None:
         self._device = device
-        self.raw = self._make(device, KIND, _create_info(data))
+        self.raw = self._make(device, KIND, _create_info(None))
 
     def data(self) -> bytes | None:
         """Returns what the driver would read again, None where it gives nothing or too much."""

@@ -274,25 +274,25 @@ class _Transfer:
 
 def transfer_read(place: VectorPlace) -> Parts:
     """Lowers `vector.transfer_read`: components beyond the array, or that the mask leaves out, are the padding."""
-    (base,), indices, (padding,), mask = _segments(place, 4)
+    (base,), indices, (padding,), mask = _segments(place)
     transfer = _Transfer(place, base, indices, place.op.results[0].type, mask[0] if mask else None)
     return [[_load_where(place, bit, base, where, place.one(padding)) for bit, where in transfer]]
 
 
 def transfer_write(place: VectorPlace) -> Parts:
     """Lowers `vector.transfer_write`: components beyond the array, or that the mask leaves out, are not written."""
-    (vector,), (base,), indices, mask = _segments(place, 4)
+    (vector,), (base,), indices, mask = _segments(place)
     transfer = _Transfer(place, base, indices, vector.type, mask[0] if mask else None)
     for (bit, where), value in zip(transfer, place.parts(vector), strict=True):
         _store_where(place, bit, value, base, where)
     return []
 
 
-def _segments(place: VectorPlace, count: int) -> list[list[SSAValue]]:
-    """Returns the operands by `operandSegmentSizes`."""
+def _segments(place: VectorPlace) -> list[list[SSAValue]]:
+    """Returns the operands of a transfer by `operandSegmentSizes`, which has four parts."""
     given: Any = place.op.properties.get("operandSegmentSizes")
     sizes = [] if given is None else [int(size) for size in given.get_values()]
-    place.expect(len(sizes) == count and sum(sizes) == len(place.op.operands), "its operands are in segments")
+    place.expect(len(sizes) == 4 and sum(sizes) == len(place.op.operands), "its operands are in segments")
     rest = iter(place.op.operands)
     return [[next(rest) for _ in range(size)] for size in sizes]
 
