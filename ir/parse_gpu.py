@@ -14,7 +14,6 @@ work-group) and `memref.alloca` (of the work-item) there: the form in which the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeGuard
 
 from xdsl.dialects import gpu, memref
 from xdsl.dialects.builtin import (
@@ -35,6 +34,7 @@ from xdsl.printer import Printer
 
 from .dialects.spirv.attributes import StorageClassAttr
 from .dialects.spirv.enums import StorageClass
+from .narrowing import is_memref_type
 
 _ADDRESS_SPACES = {
     "global": StorageClass.StorageBuffer,
@@ -194,7 +194,7 @@ def _allocate(body: Region, first: int, kinds: Sequence[type[memref.AllocOp | me
     entry = body.blocks[0]
     for argument, kind in reversed(tuple(zip(entry.args[first:], kinds, strict=True))):
         type_ = argument.type
-        if not is_memref(type_) or DYNAMIC_INDEX in type_.get_shape():
+        if not is_memref_type(type_) or DYNAMIC_INDEX in type_.get_shape():
             return f"an attribution is a memref of static shape, found {type_}"
         alloca = kind.create(
             result_types=[storage_of(type_, kind)],
@@ -210,11 +210,6 @@ def _allocate(body: Region, first: int, kinds: Sequence[type[memref.AllocOp | me
         else:
             entry.insert_op_before(alloca, entry.first_op)
     return ""
-
-
-def is_memref(type_: Attribute) -> TypeGuard[MemRefType[Attribute]]:
-    """Whether a type is a memref; unlike `isinstance`, tells type checkers what is in it."""
-    return isinstance(type_, MemRefType)
 
 
 def storage_of(type_: MemRefType[Attribute], kind: type[Operation]) -> MemRefType[Attribute]:

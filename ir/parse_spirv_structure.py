@@ -27,9 +27,9 @@ from .dialects import spirv
 from .dialects.spirv import attributes, enums
 from .dialects.spirv.constants import ConstantOp
 from .dialects.spirv.memory import CopyMemoryOp, VariableOp
-from .dialects.spirv.scalars import is_array_attribute, is_dense, is_scalar_attribute
 from .dialects.spirv.spec_constants import SpecConstantCompositeOp, SpecConstantOp, SpecConstantOperationOp
 from .dialects.spirv.types import PointerType
+from .narrowing import is_array_attribute, is_dense, is_scalar_attribute
 
 
 def spelled(parser: Parser, enumeration: Any, text: str) -> Any:

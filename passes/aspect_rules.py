@@ -26,9 +26,9 @@ from ..ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ..ir.dialects.kernel_image import ImageType
 from ..ir.dialects.spirv.attributes import StorageClassAttr
 from ..ir.dialects.spirv.types import PointerType
+from ..ir.narrowing import is_memref_type
 from ..ir.type_structure import held_types, struct_name
 from ..ir.walk import region_blocks
-from .narrowing import is_memref_type
 from .select_instructions import native_aspect
 
 

@@ -35,9 +35,9 @@ from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
 from ..ir.create import append, create, move_all
+from ..ir.narrowing import is_vector_type
 from ..ir.walk import instances, operands_of, operations
 from .insertion import Before
-from .narrowing import is_vector_type
 from .optimise.constants import bool_attribute
 from .optimise.effects import is_pure_class
 

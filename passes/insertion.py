@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import IntegerAttr, LocationAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..ir.create import create
-from .narrowing import is_any_integer, is_integer_type
+from ..ir.narrowing import is_any_integer, is_integer_type
 from .optimise.constants import wrap
 
 

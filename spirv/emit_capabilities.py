@@ -15,8 +15,9 @@ from xdsl.ir import Attribute, Operation
 from ..ir.dialects import spirv
 from ..ir.dialects.spirv.enums import AddressingModel, ExecutionMode, MemoryModel, StorageClass
 from ..ir.dialects.spirv.matrix_types import CooperativeMatrixType, MatrixType
-from ..ir.dialects.spirv.scalars import bit_width, is_integer_type, scalar_of
+from ..ir.dialects.spirv.scalars import bit_width, scalar_of
 from ..ir.dialects.spirv.types import ArrayType, PointerType, RuntimeArrayType, SpecArrayType, StructType
+from ..ir.narrowing import is_integer_type
 from .emit_context import EmitContext, cannot_emit
 from .tables import Capability, enumerant, enumerant_value
 

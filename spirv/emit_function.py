@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ..ir.dialects import spirv
-from ..ir.dialects.spirv.scalars import is_scalar_attribute
+from ..ir.narrowing import is_scalar_attribute
 from ..ir.walk import block_operations, operands_of
 from .binary import Section, encode_instruction
 from .block_graph import STRUCTURED, edge_target, emission_order, incoming_edges

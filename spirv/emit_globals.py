@@ -16,8 +16,8 @@ from ..ir.dialects.spirv import (
     SpecConstantExpressionOp,
     SpecConstantOp,
 )
-from ..ir.dialects.spirv.scalars import is_scalar_attribute
 from ..ir.dialects.spirv.types import element_type_at
+from ..ir.narrowing import is_scalar_attribute
 from .binary import Section
 from .emit_context import EmitContext, cannot_emit
 from .literals import UnemittableError, scalar_words

@@ -13,8 +13,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ..ir.dialects import spirv
 from ..ir.dialects.spirv.attributes import MemoryAccessAttr, MemorySemanticsAttr, ScopeAttr
 from ..ir.dialects.spirv.enums import GroupOperation, MemoryAccess, MemorySemantics, StorageClass
-from ..ir.dialects.spirv.scalars import bit_width, is_integer_type, is_vector
+from ..ir.dialects.spirv.scalars import bit_width
 from ..ir.dialects.spirv.types import PointerType
+from ..ir.narrowing import is_integer_type, is_vector_type
 from ..ir.walk import operands_of
 from .emit_context import EmitContext, cannot_emit
 from .layout import alignment_bytes, size_bytes
@@ -252,7 +253,7 @@ def _integer_dot(context: EmitContext, op: Operation, value: ValueId) -> list[in
     assert isinstance(op, spirv.IntegerDotOp)
     context.capabilities.add(Capability.DotProduct)
     vector = op.vector1.type
-    if not is_vector(vector):
+    if not is_vector_type(vector):
         context.capabilities.add(Capability.DotProductInput4x8BitPacked)
     elif is_integer_type(vector.element_type) and vector.element_type.width.data == 8:
         context.capabilities.add(Capability.DotProductInput4x8Bit)

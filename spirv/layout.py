@@ -10,8 +10,9 @@ from __future__ import annotations
 from xdsl.ir import Attribute
 
 from ..ir.dialects.spirv.matrix_types import MatrixType
-from ..ir.dialects.spirv.scalars import bit_width, component_count, is_bool, is_vector, scalar_of
+from ..ir.dialects.spirv.scalars import bit_width, component_count, is_bool, scalar_of
 from ..ir.dialects.spirv.types import ArrayType, PointerType, RuntimeArrayType, StructType
+from ..ir.narrowing import is_vector_type
 
 _POINTER_BYTES = 8
 
@@ -27,7 +28,7 @@ def alignment_bytes(type_: Attribute) -> int:
     if isinstance(type_, PointerType):
         return _POINTER_BYTES
     scalar = _scalar_bytes(type_)
-    if is_vector(type_):
+    if is_vector_type(type_):
         return scalar * (2 if component_count(type_) == 2 else 4)
     return scalar
 

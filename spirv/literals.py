@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from ..ir.dialects.spirv.scalars import is_integer_type
+from ..ir.narrowing import is_integer_type
 from .tables import Op
 
 

@@ -29,14 +29,7 @@ from ..ir.dialects.spirv.attributes import NullAttr
 from ..ir.dialects.spirv.constants import nested_array
 from ..ir.dialects.spirv.enums import Decoration, StorageClass
 from ..ir.dialects.spirv.matrix_types import CooperativeMatrixType, MatrixType
-from ..ir.dialects.spirv.scalars import (
-    component_count,
-    is_array_attribute,
-    is_dense,
-    is_integer_type,
-    is_scalar_attribute,
-    is_vector,
-)
+from ..ir.dialects.spirv.scalars import component_count
 from ..ir.dialects.spirv.types import (
     ArrayType,
     PointerType,
@@ -45,6 +38,7 @@ from ..ir.dialects.spirv.types import (
     StructType,
     element_type_at,
 )
+from ..ir.narrowing import is_array_attribute, is_dense, is_integer_type, is_scalar_attribute, is_vector_type
 from .binary import ModuleBuilder, Section, encode_string
 from .layout import layout_fault
 from .literals import UnemittableError, scalar_words
@@ -184,7 +178,7 @@ class TypeTable:
         return self._unique(Op.TypeFloat, width)
 
     def _vector(self, type_: Attribute) -> int:
-        assert is_vector(type_)
+        assert is_vector_type(type_)
         shape = type_.get_shape()
         if len(shape) != 1 or shape[0] not in (2, 3, 4):
             raise UnemittableError(f"a SPIR-V vector has 2, 3 or 4 components, found {type_}")
@@ -311,7 +305,7 @@ class TypeTable:
             return self._composite(value.data, [e for e in elements if e is not None], type_)
         if is_dense(value) and isinstance(type_, ArrayType):
             return self._constant_of(nested_array(value), type_)
-        if isinstance(value, DenseIntOrFPElementsAttr) and is_vector(type_):
+        if isinstance(value, DenseIntOrFPElementsAttr) and is_vector_type(type_):
             elements = list(value.iter_attrs())
             if len(elements) == 1:  # a splat
                 elements *= component_count(type_)

@@ -7,7 +7,7 @@ NumPy has no bf16: its values are float32 numbers rounded to it, its storage the
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ..errors import InvalidError
+from ..narrowing import is_integer_type
 
 Lanes = npt.NDArray[Any]
 """The values of all work-items of a batch, work-items along the first dimension."""
@@ -42,11 +43,6 @@ _INTEGERS = {
     32: np.dtype(np.int32),
     64: np.dtype(np.int64),
 }
-
-
-def is_integer_type(type_: Attribute) -> TypeGuard[IntegerType]:
-    """Whether a type is an integer or a bool; `index` is neither."""
-    return isinstance(type_, IntegerType)
 
 
 def is_bf16(type_: Attribute) -> bool:

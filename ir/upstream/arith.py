@@ -13,7 +13,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, opt_prop_d
 from xdsl.parser import Parser
 from xdsl.traits import Pure
 
-from ..dialects.spirv.scalars import is_vector
+from ..narrowing import is_vector_type
 from .reading import with_attributes
 
 
@@ -56,7 +56,7 @@ class _Classification(IRDLOperation):
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         type_ = parser.parse_type()
-        result = VectorType(i1, type_.shape, type_.scalable_dims) if is_vector(type_) else i1
+        result = VectorType(i1, type_.shape, type_.scalable_dims) if is_vector_type(type_) else i1
         return with_attributes(
             cls, [parser.resolve_operand(value, type_)], [result], attributes, fastmath=flags
         )

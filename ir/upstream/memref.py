@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 
-from ..parse_gpu import is_memref
+from ..narrowing import is_memref_type
 from .reading import ENDS, PURE, array_access, end_with, read_only, resolve_access, with_attributes
 
 _KINDS = (
@@ -123,7 +123,7 @@ def _global(parser: Parser) -> Operation:
         if parser.parse_optional_keyword("uninitialized") is not None:
             value = UnitAttr()
         else:
-            value = parser.parse_attribute() if not is_memref(type_) else _elements(parser, type_)
+            value = parser.parse_attribute() if not is_memref_type(type_) else _elements(parser, type_)
     properties: dict[str, Attribute] = {"sym_name": name, "type": type_}
     properties |= {"sym_visibility": StringAttr(visibility or "public")}
     if value is not None:
@@ -183,7 +183,7 @@ def _generic_update(kind: type[Operation], parser: Parser) -> Operation:
     type_ = parser.parse_type()
     body = parser.parse_region()
     attributes = parser.parse_optional_attr_dict()
-    element = type_.element_type if is_memref(type_) else type_
+    element = type_.element_type if is_memref_type(type_) else type_
     return with_attributes(kind, resolve_access(parser, access, type_), [element], attributes, regions=[body])
 
 

@@ -16,7 +16,8 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
-from ..dialects.spirv.scalars import is_vector, scalar_of
+from ..dialects.spirv.scalars import scalar_of
+from ..narrowing import is_vector_type
 from .reading import ENDS, PURE, end_with, read_only, types_of, vector_type, with_attributes
 
 
@@ -97,7 +98,7 @@ def _outer_product(kind: type[Operation], parser: Parser) -> Operation:
     values = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
     attributes = parser.parse_optional_attr_dict()
     types = types_of(parser)
-    shape = [extent for type_ in types if is_vector(type_) for extent in type_.get_shape()]
+    shape = [extent for type_ in types if is_vector_type(type_) for extent in type_.get_shape()]
     result: Attribute = VectorType(scalar_of(types[0]), shape)
     types += [result] * (len(values) - len(types))
     return with_attributes(kind, parser.resolve_operands(values, types, parser.pos), [result], attributes)

@@ -30,7 +30,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..dialects.spirv.scalars import is_vector
+from ..narrowing import is_vector_type
 from .reading import PURE, integers_of, read_only, types_of, vector_type, with_attributes
 
 
@@ -291,7 +291,7 @@ def _value_of(parser: Parser) -> tuple[UnresolvedOperand, VectorType[Attribute],
 
 
 def _check_element(op: Operation, vector: Attribute, element: Attribute) -> None:
-    if not is_vector(vector) or vector.element_type != element:
+    if not is_vector_type(vector) or vector.element_type != element:
         raise VerifyException(f"'{op.name}' of {vector} does not fit {element}")
 
 

@@ -14,8 +14,8 @@ from ...ir.dialects.kernel import KernelParameter
 from ...ir.dialects.spirv.attributes import MemoryAccessAttr
 from ...ir.dialects.spirv.enums import Decoration, MemoryAccess, StorageClass
 from ...ir.dialects.spirv.types import element_type_at
+from ...ir.narrowing import is_vector_type
 from ...ir.target_env import BindingModel
-from ..narrowing import is_vector_type
 from .argument_block import ArgumentBlock, FieldKey, FieldKind
 from .function_lowering import FunctionLowering
 from .types import is_scalar, part_offset_bytes, scalar_bytes, storage_alignment, storage_bytes

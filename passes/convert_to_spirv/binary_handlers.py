@@ -8,8 +8,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.types import StructType
+from ...ir.narrowing import is_float_attribute, is_integer_attribute
 from ...ir.walk import operands_of
-from ..narrowing import is_float_attribute, is_integer_attribute
 from .float_order import attributes_of_sum
 from .function_lowering import FunctionLowering, Handler
 from .known_zeros import summand

@@ -13,7 +13,7 @@ from ...ir.create import create
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel import NO_CONTRACTION
 from ...ir.dialects.kernel_image import ImageType
-from ..narrowing import is_memref_type
+from ...ir.narrowing import is_memref_type
 from .function_lowering import FunctionLowering, Handler, float_attributes
 from .known_zeros import factor
 from .module_lowering import LoweredFunction, only_block

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float32Type, IndexType, f32, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
-from ..narrowing import is_integer_type, is_vector_type
+from ...ir.narrowing import is_integer_type, is_vector_type
 from .exact_conversions import double_to_half, is_rounded_twice, unsigned_to_float
 from .function_lowering import FunctionLowering, Handler
 from .types import float_type, is_bool, scalar_bytes, scalar_of

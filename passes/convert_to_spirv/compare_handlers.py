@@ -7,8 +7,8 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
+from ...ir.narrowing import is_integer_attribute, is_vector_type
 from ...ir.walk import operands_of
-from ..narrowing import is_integer_attribute, is_vector_type
 from .function_lowering import FunctionLowering, Handler
 from .types import float_type, is_bool
 

@@ -25,9 +25,9 @@ from ...ir.create import append, create, empty_block, prepend_all
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
+from ...ir.narrowing import is_float_attribute, is_integer_attribute, is_integer_type, is_vector_type
 from ...ir.walk import block_operations
 from ..errors import PassError
-from ..narrowing import is_float_attribute, is_integer_attribute, is_integer_type, is_vector_type
 from .types import integer_attribute, is_float, scalar_of
 
 if TYPE_CHECKING:

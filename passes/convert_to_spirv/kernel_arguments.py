@@ -23,8 +23,8 @@ from ...ir.kernel_info import (
     ScalarParameter,
     StreamParameter,
 )
+from ...ir.narrowing import is_integer_type, is_memref_type
 from ..errors import PassError, operation_location
-from ..narrowing import is_integer_type, is_memref_type
 from .argument_block import ArgumentBlock, FieldKey, FieldKind
 from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering

@@ -20,7 +20,7 @@ from xdsl.ir import Block, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.dialects.spec_constant import GetOp
-from ..narrowing import is_float_attribute, is_vector_type
+from ...ir.narrowing import is_float_attribute, is_vector_type
 from ..optimise.effects import array_of
 from .function_lowering import FunctionLowering
 from .launch_place import unknown_zero

@@ -24,7 +24,7 @@ from ...ir.dialects.spirv.types import ArrayType, StructType
 from ...ir.errors import Location
 from ...ir.kernel_info import LocalArrayInfo
 from ...ir.location import location_of
-from ..narrowing import is_array_attribute, is_integer_type, is_memref_type, is_vector_type
+from ...ir.narrowing import is_array_attribute, is_integer_type, is_memref_type, is_vector_type
 from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler
 from .size_expressions import Size, SizeExpressions
 from .types import scalar_bytes

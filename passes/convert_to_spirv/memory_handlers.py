@@ -13,7 +13,7 @@ from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp, field_operands
 from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
 from ...ir.dialects.spirv.scalars import component_count
-from ..narrowing import is_memref_type
+from ...ir.narrowing import is_memref_type
 from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering, Handler
 from .types import scalar_of

@@ -30,10 +30,10 @@ from ...ir.dialects.spec_constant import GetOp
 from ...ir.dialects.spirv.attributes import MemorySemanticsAttr, StorageClassAttr
 from ...ir.dialects.spirv.enums import MemorySemantics, StorageClass
 from ...ir.dialects.spirv.types import ArrayType, PointerType, StructMember, StructType
+from ...ir.narrowing import is_memref_type
 from ...ir.target_env import TargetEnv
 from ...ir.walk import operations
 from ..errors import PassError
-from ..narrowing import is_memref_type
 from .external_functions import check_external, linkage_of
 from .function_lowering import FunctionLowering, Handler
 from .packed_tables import needs_block

@@ -31,8 +31,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.dialects.spirv.types import ArrayType, PointerType
+from ...ir.narrowing import is_float_attribute, is_integer_attribute, is_integer_type
 from ...ir.target_env import TargetEnv
-from ..narrowing import is_float_attribute, is_integer_attribute, is_integer_type
 from ..optimise.constants import wrap
 from .function_lowering import FunctionLowering
 from .spec_constant_table import bf16_bits

@@ -16,8 +16,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.scalars import is_bool
 from ...ir.dialects.spirv.spec_expression import OPERAND_COUNTS
+from ...ir.narrowing import is_integer_attribute, is_integer_type
 from ...ir.size_arithmetic import SizeNode
-from ..narrowing import is_integer_attribute, is_integer_type
 from .types import integer_attribute
 
 if TYPE_CHECKING:

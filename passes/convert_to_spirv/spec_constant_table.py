@@ -34,9 +34,9 @@ from ...ir.dialects import aspect, spirv
 from ...ir.dialects.spec_constant import HOST_DTYPES, HOST_LAYOUT, DeclareOp, GetOp
 from ...ir.dialects.spirv.types import element_count, element_type_at
 from ...ir.kernel_info import SpecConstantInfo, SpecConstantLeaf
+from ...ir.narrowing import is_array_attribute, is_float_attribute, is_integer_attribute, is_integer_type
 from ...ir.walk import operations
 from ..errors import PassError
-from ..narrowing import is_array_attribute, is_float_attribute, is_integer_attribute, is_integer_type
 from .types import integer_attribute
 
 if TYPE_CHECKING:

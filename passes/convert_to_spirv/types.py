@@ -43,7 +43,7 @@ from ...ir.dialects.spirv.types import (
 )
 from ...ir.kernel_info import UNIFORM_BLOCK_BYTES
 from ...ir.local_memory import MAX_ARRAY_DIMENSIONS
-from ..narrowing import is_integer_type, is_vector_type
+from ...ir.narrowing import is_integer_type, is_vector_type
 
 _INTEGERS = {1: i1, 8: i8, 16: i16, 32: i32, 64: i64}
 _FLOATS = (Float16Type, Float32Type, Float64Type)

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv.composite import CompositeConstructOp, CompositeExtractOp
 from ...ir.dialects.spirv.scalars import component_count
-from ..narrowing import is_integer_type, is_vector_type
+from ...ir.narrowing import is_integer_type, is_vector_type
 from .function_lowering import FunctionLowering
 from .types import integer_attribute, scalar_of
 

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, OpResult, SSAValue
 
-from ..narrowing import is_float_attribute, is_integer_attribute, is_integer_type
+from ...ir.narrowing import is_float_attribute, is_integer_attribute, is_integer_type
 
 INDEX_WIDTH = 32
 """Bits of `index` on the device."""

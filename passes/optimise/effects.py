@@ -14,8 +14,8 @@ from ...ir.attribute_values import integer
 from ...ir.call_graph import functions
 from ...ir.dialects.kernel import OPT_LEVEL
 from ...ir.dialects.kernel_reports import REPORT_NAMES
+from ...ir.narrowing import is_array_attribute
 from ...ir.walk import block_operations, operations, region_blocks
-from ..narrowing import is_array_attribute
 from .constants import constant_integer
 
 _WORK_ITEM_IDS = (

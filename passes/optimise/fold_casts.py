@@ -9,14 +9,14 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IndexType
 from xdsl.ir import Operation, OpResult
 
-from ...ir.walk import operands_of
-from ..narrowing import (
+from ...ir.narrowing import (
     is_any_integer,
     is_float_attribute,
     is_integer_attribute,
     is_integer_type,
     is_memref_type,
 )
+from ...ir.walk import operands_of
 from .constants import (
     FoldableFloat,
     constant_attribute,

@@ -21,8 +21,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...ir.narrowing import is_integer_attribute
 from ...ir.walk import operands_of
-from ..narrowing import is_integer_attribute
 from .constants import FoldableFloat, bool_attribute, constant_float, is_foldable
 from .fold_integers import Fold, Folded
 

@@ -11,8 +11,8 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...ir.narrowing import is_any_integer, is_integer_attribute, is_integer_type
 from ...ir.walk import operands_of
-from ..narrowing import is_any_integer, is_integer_attribute, is_integer_type
 from .constants import bool_attribute, constant_integer, integer_attribute, integer_width, unsigned, wrap
 
 Folded = Attribute | SSAValue | None

@@ -19,8 +19,8 @@ from ...ir.attribute_numbers import AttributeNumbers
 from ...ir.create import create
 from ...ir.dialects.kernel_fields import LoadFieldOp
 from ...ir.dialects.kernel_reports import CheckOp
+from ...ir.narrowing import is_float_attribute, is_integer_attribute
 from ...ir.walk import operands_of
-from ..narrowing import is_float_attribute, is_integer_attribute
 from .constants import constant_integer
 from .effects import (
     array_of,

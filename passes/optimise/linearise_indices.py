@@ -39,9 +39,9 @@ from ...ir.dialects.kernel import WIDE
 from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
+from ...ir.narrowing import is_memref_type
 from ...ir.walk import instances, operands_of
 from ..insertion import Before, Behind
-from ..narrowing import is_memref_type
 from .effects import body_blocks, functions_of
 
 _ACCESSES = (memref.LoadOp, memref.StoreOp, LoadFieldOp, StoreFieldOp, LoadWideOp, StoreWideOp, AtomicOp)

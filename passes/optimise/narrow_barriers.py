@@ -32,8 +32,8 @@ from ...ir.dialects.kernel_reports import REPORT_NAMES
 from ...ir.dialects.spirv.barrier import ControlBarrierOp
 from ...ir.dialects.spirv.enums import MemorySemantics, Scope, StorageClass
 from ...ir.dialects.spirv.types import PointerType
+from ...ir.narrowing import is_array_attribute
 from ...ir.walk import has_any
-from ..narrowing import is_array_attribute
 from .effects import array_of, body_blocks, functions_of, is_pure_class
 
 _SHARED_ONLY = MemorySemantics.AcquireRelease | MemorySemantics.WorkgroupMemory

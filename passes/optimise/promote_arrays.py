@@ -35,8 +35,8 @@ from xdsl.passes import ModulePass
 from ...ir.attribute_values import vector_elements
 from ...ir.create import create
 from ...ir.dialects import spirv
+from ...ir.narrowing import is_array_attribute, is_integer_type, is_memref_type
 from ...ir.walk import has_any
-from ..narrowing import is_array_attribute, is_integer_type, is_memref_type
 from .constants import constant_integer
 from .effects import body_blocks, functions_of
 

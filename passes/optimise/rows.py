@@ -12,8 +12,8 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import ArrayAttr, BFloat16Type, IntegerAttr, IntegerType, NoneAttr, VectorType, i32
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
+from ...ir.narrowing import is_integer_type, is_memref_type
 from ...ir.walk import instances
-from ..narrowing import is_integer_type, is_memref_type
 from .constants import constant_integer
 
 WIDTH = 4

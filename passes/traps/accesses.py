@@ -28,8 +28,8 @@ from ...ir.dialects.kernel import WIDE
 from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ...ir.dialects.kernel_reports import DTYPE_WIDTHS
+from ...ir.narrowing import is_integer_type, is_memref_type
 from ...ir.walk import operations
-from ..narrowing import is_integer_type, is_memref_type
 from ..optimise.constants import constant_integer
 from .emitter import Emitter
 

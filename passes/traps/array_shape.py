@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..narrowing import is_integer_type, is_memref_type, is_vector_type
+from ...ir.narrowing import is_integer_type, is_memref_type, is_vector_type
 from .emitter import Emitter
 
 WORD_BITS = 32

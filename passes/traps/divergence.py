@@ -25,7 +25,7 @@ from xdsl.ir import Operation, SSAValue
 from ...ir.call_graph import Function
 from ...ir.divergence import is_work_group_barrier, varying_values
 from ...ir.location import location_of
-from ..narrowing import is_integer_type
+from ...ir.narrowing import is_integer_type
 from .emitter import Emitter
 from .work_group import WorkGroup
 

@@ -21,7 +21,7 @@ from ...ir.dialects.kernel_atomic import AtomicLoadOp, AtomicRMWOp
 from ...ir.dialects.kernel_reports import CheckOp
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
-from ..narrowing import is_memref_type
+from ...ir.narrowing import is_memref_type
 
 
 class Emitter:

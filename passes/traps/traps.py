@@ -23,8 +23,8 @@ from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
 from ...ir.lazy_logging import logger_of
 from ...ir.location import location_of
+from ...ir.narrowing import is_memref_type
 from ...ir.walk import operations
-from ..narrowing import is_memref_type
 from .array_shape import ArrayShape
 from .divergence import trap_divergence
 from .inline import inline_cooperative

@@ -25,7 +25,7 @@ from xdsl.ir import Operation, SSAValue
 from ...ir.attribute_values import integers
 from ...ir.dialects.kernel_atomic import AtomicLoadOp, AtomicOp, AtomicStoreOp
 from ...ir.dialects.kernel_fields import RUN_TIME_STEP, LoadFieldOp, StoreFieldOp
-from ..narrowing import is_memref_type
+from ...ir.narrowing import is_memref_type
 from .array_shape import WORD_BITS, ArrayShape
 from .emitter import Emitter
 from .work_group import Bits

@@ -30,8 +30,7 @@ from ...ir.attribute_values import integer
 from ...ir.dialects.kernel import is_kernel
 from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.dialects.spirv.enums import StorageClass
-from ...ir.dialects.spirv.scalars import is_dense
-from ...ir.parse_gpu import is_memref
+from ...ir.narrowing import is_dense, is_memref_type
 from .arrays import element_bytes
 from .entry_points import settle_local_size
 from .place import UpstreamPlace, known_number
@@ -60,7 +59,7 @@ def _settle_parameters(function: Any) -> None:
     place = UpstreamPlace(function)
     for argument in function.body.blocks[0].args if function.body.blocks else ():
         type_ = argument.type
-        if is_memref(type_) and (not type_.get_shape() or not isinstance(type_.layout, NoneAttr)):
+        if is_memref_type(type_) and (not type_.get_shape() or not isinstance(type_.layout, NoneAttr)):
             _expect_c_order(place, type_)
             shape = type_.get_shape() or (1,)
             plain = MemRefType(type_.element_type, shape, NoneAttr(), type_.memory_space)
@@ -100,7 +99,7 @@ def _settle_allocation(place: UpstreamPlace) -> None:
     """Puts an array into memory of the work-group, where its type says so, or of the work-item."""
     op = place.op
     type_: Any = op.results[0].type
-    if not is_memref(type_):
+    if not is_memref_type(type_):
         return
     is_shared = op.name == "memref.alloc" and is_of_work_group(type_.memory_space)
     storage_class = StorageClass.Workgroup if is_shared else StorageClass.Function

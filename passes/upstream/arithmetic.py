@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.attribute_values import integer
-from ...ir.dialects.spirv.scalars import is_integer_type
+from ...ir.narrowing import is_integer_type
 from ...ir.parse_arith import ROUNDING
 from ...ir.upstream.index import INDEX_ARITHMETIC, CmpPredicate
 from .combining import is_whole

@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
-from ...ir.parse_gpu import is_memref
+from ...ir.narrowing import is_memref_type
 from ...ir.upstream.index import CmpPredicate
 from .control_flow import nested_loops
 from .place import Number, UpstreamPlace, attempt, known_number
@@ -83,7 +83,7 @@ class _Arrays:
 
     def _of_array(self, place: UpstreamPlace, array: SSAValue) -> View:
         type_ = array.type
-        if not is_memref(type_):
+        if not is_memref_type(type_):
             raise place.refused(f"expected an array (memref), found {type_}; bufferize tensors with mlir-opt")
         owner = array.owner
         is_argument = isinstance(owner, Block) and owner.parent_op() is not None
@@ -124,7 +124,7 @@ class _Arrays:
 
     def _one_dimension(self, place: UpstreamPlace, array: SSAValue) -> SSAValue:
         type_ = array.type
-        assert is_memref(type_)
+        assert is_memref_type(type_)
         rank = type_.get_num_dims()
         if rank == 1:
             return array
@@ -139,7 +139,7 @@ class _Arrays:
 
     def _access(self, place: UpstreamPlace) -> None:
         op = place.op
-        position = next(n for n, value in enumerate(op.operands) if is_memref(value.type))
+        position = next(n for n, value in enumerate(op.operands) if is_memref_type(value.type))
         array = op.operands[position]
         if array not in self._views:
             return

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...ir.call_graph import CallGraph, entry_points
 from ...ir.dialects.kernel import Function
-from ...ir.parse_gpu import is_memref
+from ...ir.narrowing import is_memref_type
 from .arrays import views_of_arrays
 from .place import UpstreamPlace
 
@@ -61,12 +61,12 @@ def inline_calls_of_parts(module: ModuleOp) -> None:
 
 
 def _passes_part(op: Operation) -> bool:
-    return any(is_memref(value.type) and _is_part(value) for value in op.operands)
+    return any(is_memref_type(value.type) and _is_part(value) for value in op.operands)
 
 
 def _is_part(value: SSAValue) -> bool:
     type_ = value.type
-    assert is_memref(type_)
+    assert is_memref_type(type_)
     is_made = isinstance(value.owner, Operation) and value.owner.name in views_of_arrays()
     return is_made or not type_.get_shape() or not isinstance(type_.layout, NoneAttr)
 

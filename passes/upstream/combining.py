@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...ir.dialects.spirv.scalars import is_integer_type
+from ...ir.narrowing import is_integer_type
 from .place import NO_FLAGS, UpstreamPlace
 
 _COMBINE: dict[str, tuple[type[Operation] | None, type[Operation] | None]] = {

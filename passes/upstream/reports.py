@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, f32, i1, 
 from xdsl.ir import Attribute, SSAValue
 
 from ...ir.dialects.kernel_reports import CheckOp, PrintOp
-from ...ir.dialects.spirv.scalars import is_integer_type
+from ...ir.narrowing import is_integer_type
 from .place import Lowering, UpstreamPlace
 
 _CONVERSION = re.compile(r"%(?:%|([-+ 0]*)(\d*)(\.\d+)?(?:hh|h|ll|l|z)?([diufeEgGxXoc]))")

@@ -13,7 +13,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
 
-from ...ir.dialects.spirv.scalars import is_integer_type
+from ...ir.narrowing import is_integer_type
 from .vector_place import VectorLowering, VectorPlace, element_of
 
 

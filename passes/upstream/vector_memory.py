@@ -18,7 +18,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from ...ir.attribute_values import elements, integer
 from ...ir.dialects.spirv.composite import CompositeConstructOp, CompositeExtractOp
-from ...ir.dialects.spirv.scalars import is_vector
+from ...ir.narrowing import is_vector_type
 from ...ir.upstream.arith import IndexCastUIOp
 from ...ir.upstream.index import CmpPredicate
 from .place import Number, UpstreamPlace
@@ -47,14 +47,14 @@ def extracted(place: UpstreamPlace, vector: SSAValue) -> list[SSAValue]:
 def _load_element(place: UpstreamPlace, base: SSAValue, indices: Sequence[Number]) -> list[SSAValue]:
     """Returns the components of an element, which may be a vector."""
     value = place.load(base, indices)
-    return extracted(place, value) if is_vector(value.type) else [value]
+    return extracted(place, value) if is_vector_type(value.type) else [value]
 
 
 def _store_element(
     place: UpstreamPlace, parts: Sequence[SSAValue], base: SSAValue, at: Sequence[Number]
 ) -> None:
     element = _array(base).element_type
-    value = place.emit(CompositeConstructOp, list(parts), element) if is_vector(element) else parts[0]
+    value = place.emit(CompositeConstructOp, list(parts), element) if is_vector_type(element) else parts[0]
     place.store(value, base, at)
 
 

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.attribute_values import integer
-from ...ir.dialects.spirv.scalars import is_vector
+from ...ir.narrowing import is_vector_type
 from .place import UpstreamPlace
 
 MOST_COMPONENTS = 1024
@@ -36,7 +36,7 @@ class VectorPlace(UpstreamPlace):
 
     def parts(self, value: SSAValue) -> list[SSAValue]:
         """Returns the components of a vector in C order; a scalar is its only one."""
-        return list(self._components[value]) if is_vector(value.type) else [value]
+        return list(self._components[value]) if is_vector_type(value.type) else [value]
 
     def one(self, value: SSAValue) -> SSAValue:
         """Returns a scalar, or the only component of a vector."""

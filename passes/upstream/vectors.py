@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ...ir.call_graph import entry_points, function_name, functions
 from ...ir.dialects.spirv.composite import CompositeConstructOp
-from ...ir.dialects.spirv.scalars import is_vector
+from ...ir.narrowing import is_vector_type
 from ...ir.parse_arith import VectorFormOp
 from ..errors import PassError
 from .place import attempt
@@ -41,13 +41,13 @@ def take_vectors_apart(module: ModuleOp) -> None:
     found = list(functions(module))
     divided = {function_name(f) for f in found if id(f) not in kept and _has_vectors(f)}
     for function in found:
-        if any(is_vector(value.type) for op in function.walk() for value in _values_of(op)):
+        if any(is_vector_type(value.type) for op in function.walk() for value in _values_of(op)):
             _Components(divided).function(function)
 
 
 def _has_vectors(function: Any) -> bool:
     type_: FunctionType = function.function_type
-    return any(is_vector(part) for part in (*type_.inputs.data, *type_.outputs.data)) and bool(
+    return any(is_vector_type(part) for part in (*type_.inputs.data, *type_.outputs.data)) and bool(
         function.body.blocks
     )
 
@@ -90,7 +90,7 @@ class _Components:
     def _block(self, around: Operation, block: Block, *, is_entry: bool = False) -> None:
         operations = list(block.ops)
         for argument in list(block.args):
-            if not is_vector(argument.type):
+            if not is_vector_type(argument.type):
                 continue
             self._check(around, argument.type)
             if is_entry:
@@ -107,7 +107,7 @@ class _Components:
 
     def _visit(self, op: Operation) -> None:
         values = _values_of(op)
-        if not any(is_vector(value.type) for value in values) and op.name not in MASKS:
+        if not any(is_vector_type(value.type) for value in values) and op.name not in MASKS:
             self._regions(op)
             return
         for value in (*op.operands, *op.results):
@@ -141,7 +141,7 @@ class _Components:
 
     def _check(self, op: Operation, type_: Attribute) -> None:
         """Raises PassError for vectors that are too long, or whose length only the device knows."""
-        if not is_vector(type_):
+        if not is_vector_type(type_):
             return
         if type_.get_num_scalable_dims():
             raise PassError(
@@ -157,7 +157,7 @@ class _Components:
     def _replace(self, op: Operation, results: Sequence[Sequence[SSAValue]]) -> None:
         """Goes on with components in the place of an operation's results; its regions go with it."""
         for result, parts in zip(op.results, results, strict=True):
-            if is_vector(result.type):
+            if is_vector_type(result.type):
                 self._of[result] = list(parts)
                 continue
             (part,) = parts
@@ -173,7 +173,9 @@ class _Components:
     def _rebuilt(self, op: Operation) -> Operation:
         """Puts an operation of scalars in the place of one that passes vectors on."""
         operands = [
-            part for value in op.operands for part in (self._of[value] if is_vector(value.type) else [value])
+            part
+            for value in op.operands
+            for part in (self._of[value] if is_vector_type(value.type) else [value])
         ]
         made = type(op).create(
             operands=operands,
@@ -192,10 +194,10 @@ class _Components:
         """Puts vectors together in front of an operation, and takes its results apart."""
         op: Operation = place.op
         for number, value in enumerate(op.operands):
-            if is_vector(value.type):
+            if is_vector_type(value.type):
                 op.operands[number] = self._whole(place, value)
         for result in op.results:
-            if is_vector(result.type):
+            if is_vector_type(result.type):
                 self._of[result] = self._extracted(op, result, None)
 
     def _whole(self, place: VectorPlace, value: SSAValue) -> SSAValue:
@@ -223,7 +225,7 @@ def _by_component(place: VectorPlace) -> list[list[SSAValue]]:
     """Does an operation for each component."""
     op = place.op
     kind = cast("type[Operation]", op.SCALAR if isinstance(op, VectorFormOp) else type(op))
-    counts = {count_of(value.type) for value in (*op.operands, *op.results) if is_vector(value.type)}
+    counts = {count_of(value.type) for value in (*op.operands, *op.results) if is_vector_type(value.type)}
     place.expect(len(counts) == 1, "its vectors have one shape")
     (count,) = counts
     rows = [place.parts(value) for value in op.operands]
@@ -241,4 +243,6 @@ def _by_component(place: VectorPlace) -> list[list[SSAValue]]:
         for parts, result in zip(results, made.results, strict=True):
             parts.append(result)
     # Whether there is a work-item to shuffle with is the same for all components.
-    return [parts if is_vector(of.type) else parts[:1] for of, parts in zip(op.results, results, strict=True)]
+    return [
+        parts if is_vector_type(of.type) else parts[:1] for of, parts in zip(op.results, results, strict=True)
+    ]

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, IndexType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
-from ...ir.parse_gpu import is_memref
+from ...ir.narrowing import is_memref_type
 from ...ir.upstream.reading import integers_of
 from .place import Number, UpstreamPlace, known_number
 
@@ -161,7 +161,7 @@ def _same(place: UpstreamPlace, source: View) -> View:
     """Goes on with the array: of casts, which say more or less of the same extents."""
     result: Any = place.op.results[0].type
     given: Any = place.op.operands[0].type
-    if not is_memref(result) or not is_memref(given):
+    if not is_memref_type(result) or not is_memref_type(given):
         raise place.refused("arrays have a rank here; write it in the type, as memref<?x?xf32>")
     if result.element_type != given.element_type or len(result.get_shape()) != len(given.get_shape()):
         raise place.refused(f"{given} and {result} are different arrays")

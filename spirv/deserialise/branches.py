@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.dialects import spirv
-from ...ir.dialects.spirv.scalars import is_integer_type
+from ...ir.narrowing import is_integer_type
 from ..binary import Instruction
 from ..module_view import ModuleView
 from ..tables import Op

@@ -18,8 +18,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ...ir.dialects.spirv.attributes import NullAttr
-from ...ir.dialects.spirv.scalars import is_float, is_integer_type, is_scalar_attribute, is_vector
+from ...ir.dialects.spirv.scalars import is_float
 from ...ir.dialects.spirv.types import element_count
+from ...ir.narrowing import is_integer_type, is_scalar_attribute, is_vector_type
 from ..binary import Instruction
 from ..module_view import ModuleView
 from ..tables import Op
@@ -90,13 +91,13 @@ class ConstantReader:
             value, scalars = self._read(number, part)
             parts.append(value)
             size += scalars
-        if is_vector(type_):
+        if is_vector_type(type_):
             return _vector(parts, type_, item), size
         return ArrayAttr(parts), size
 
 
 def _vector(parts: list[Attribute], type_: Attribute, item: Instruction) -> Attribute:
-    assert is_vector(type_)
+    assert is_vector_type(type_)
     numbers = [
         part.value.data for part in parts if is_scalar_attribute(part) and part.type == type_.element_type
     ]
@@ -110,7 +111,7 @@ def _null(type_: Attribute, item: Instruction) -> Attribute:
         return IntegerAttr(0, type_)
     if is_float(type_) and isinstance(type_, AnyFloat):
         return FloatAttr(0.0, type_)
-    if is_vector(type_):
+    if is_vector_type(type_):
         return DenseIntOrFPElementsAttr.from_list(type_, [0.0 if is_float(type_.element_type) else 0])  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
     if element_count(type_) is None:
         unreadable(f"there is no null of type {type_}", item)

@@ -16,8 +16,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv import enums
-from ...ir.dialects.spirv.scalars import is_scalar_attribute
 from ...ir.dialects.spirv.spec_expression import OPERAND_COUNTS
+from ...ir.narrowing import is_scalar_attribute
 from ...ir.verify import IRError, verify_module
 from ..binary import Instruction, decode_string, parse
 from ..module_view import FunctionView, ModuleView

@@ -33,7 +33,7 @@ from ...ir.dialects.spirv.enums import (
 )
 from ...ir.dialects.spirv.image_types import ImageShape, ImageType, SampledImageType, SamplerType
 from ...ir.dialects.spirv.matrix_types import CooperativeMatrixType, MatrixType
-from ...ir.dialects.spirv.scalars import is_float, is_scalar, is_vector
+from ...ir.dialects.spirv.scalars import is_float, is_scalar
 from ...ir.dialects.spirv.types import (
     ArrayType,
     PointerType,
@@ -42,6 +42,7 @@ from ...ir.dialects.spirv.types import (
     StructMember,
     StructType,
 )
+from ...ir.narrowing import is_vector_type
 from ..binary import Instruction
 from ..module_view import ModuleView
 from ..tables import Decoration as AnyDecoration
@@ -155,7 +156,7 @@ class TypeReader:
 
     def _matrix(self, item: Instruction) -> Attribute:
         column = self.type(item.operands[0], item)
-        if not is_vector(column) or not is_float(column.element_type):
+        if not is_vector_type(column) or not is_float(column.element_type):
             unreadable(f"a column of a matrix is a vector of floats, found {column}", item)
         return MatrixType.get(column, item.operands[1])
 

@@ -8,8 +8,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
 
+from ...narrowing import is_vector_type
 from .base import BinaryOp, SpirvOp, UnaryOp, check_alike, check_kind, fail
-from .scalars import is_vector, scalar_of
+from .scalars import scalar_of
 from .types import StructType
 
 
@@ -222,7 +223,7 @@ class VectorTimesScalarOp(SpirvOp):
 
     def verify_(self) -> None:
         vector = self.vector.type
-        if not is_vector(vector):
+        if not is_vector_type(vector):
             fail(self, f"expects its first operand to be a vector, found {vector}")
         check_kind(self, "its vector", vector, "float")
         check_alike(self, "the scalar", self.scalar.type, scalar_of(vector))
@@ -247,7 +248,7 @@ class DotOp(SpirvOp):
 
     def verify_(self) -> None:
         lhs = self.lhs.type
-        if not is_vector(lhs):
+        if not is_vector_type(lhs):
             fail(self, f"expects its operands to be vectors, found {lhs}")
         check_kind(self, "its operands", lhs, "any_float")
         check_alike(self, "the second operand", self.rhs.type, lhs)

@@ -16,20 +16,11 @@ from xdsl.irdl import IRDLOperation, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...narrowing import is_integer_type, is_vector_type
 from .attributes import MemorySemanticsAttr
 from .enums import MemorySemantics
 from .matrix_types import CooperativeMatrixType
-from .scalars import (
-    bit_width,
-    component_count,
-    has_spirv_length,
-    is_bool,
-    is_float,
-    is_integer,
-    is_integer_type,
-    is_vector,
-    scalar_of,
-)
+from .scalars import bit_width, component_count, has_spirv_length, is_bool, is_float, is_integer, scalar_of
 from .types import without_sign
 
 Predicate = Callable[[Attribute], bool]
@@ -76,7 +67,7 @@ def check_kind(op: Operation, what: str, type_: Attribute, kind: str) -> None:
     predicate, expected = KINDS[kind]
     if not predicate(scalar_of(type_)):
         fail(op, f"expects {what} to be {expected} or a vector of these, found {type_}")
-    if is_vector(type_):
+    if is_vector_type(type_):
         check_length(op, what, type_)
 
 
@@ -218,7 +209,7 @@ def bool_like(type_: Attribute) -> Attribute:
     """Returns i1, or the vector of i1 with as many components as `type_`."""
     from xdsl.dialects.builtin import VectorType, i1
 
-    return VectorType(i1, type_.get_shape()) if is_vector(type_) else i1
+    return VectorType(i1, type_.get_shape()) if is_vector_type(type_) else i1
 
 
 class ComparisonOp(SpirvOp):

@@ -16,8 +16,9 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
+from ...narrowing import is_vector_type
 from .base import SpirvOp, check_length, check_same, check_scalar, fail
-from .scalars import component_count, is_vector, scalar_of
+from .scalars import component_count, scalar_of
 from .types import element_count, element_type_at
 
 
@@ -53,7 +54,7 @@ class CompositeConstructOp(SpirvOp):
 
     def verify_(self) -> None:
         result, values = self.result.type, self.constituents
-        if is_vector(result):
+        if is_vector_type(result):
             for position, value in enumerate(values):
                 check_same(self, f"constituent {position}", scalar_of(value.type), result.element_type)
             found = sum(component_count(value.type) for value in values)
@@ -213,7 +214,7 @@ class VectorShuffleOp(SpirvOp):
 
 
 def _check_vector(op: Operation, type_: Attribute) -> None:
-    if not is_vector(type_):
+    if not is_vector_type(type_):
         fail(op, f"expects a vector, found {type_}")
     check_length(op, "it", type_)
 

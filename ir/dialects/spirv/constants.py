@@ -21,12 +21,13 @@ from xdsl.traits import (
     Pure,
 )
 
+from ...narrowing import is_array_attribute, is_dense, is_scalar_attribute, is_vector_type
 from .attributes import (
     NullAttr,
 )
 from .base import fail
 from .matrix_types import CooperativeMatrixType, MatrixType
-from .scalars import is_array_attribute, is_dense, is_scalar, is_scalar_attribute, is_spirv_type, is_vector
+from .scalars import is_scalar, is_spirv_type
 from .types import ArrayType, StructType, element_count, element_type_at
 
 
@@ -56,7 +57,7 @@ def is_constant_for(value: Attribute, type_: Attribute) -> bool:
     if is_dense(value):
         if isinstance(type_, ArrayType):
             return array_shape(type_) == value.get_shape() and is_constant_for(nested_array(value), type_)
-        return is_vector(type_) and is_spirv_type(type_) and value.get_type() == type_
+        return is_vector_type(type_) and is_spirv_type(type_) and value.get_type() == type_
     if isinstance(value, NullAttr):
         return element_count(type_) is not None
     if is_array_attribute(value) and isinstance(

@@ -12,10 +12,11 @@ from xdsl.dialects.builtin import VectorType, i1, i32
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def
 
+from ...narrowing import is_vector_type
 from .attributes import GroupOperationAttr, ScopeAttr
 from .base import SpirvOp, check_alike, check_kind, check_length, check_same, check_scalar, fail
 from .enums import GroupOperation, Scope
-from .scalars import is_scalar, is_vector, scalar_of
+from .scalars import is_scalar, scalar_of
 
 
 class GroupOp(SpirvOp):
@@ -34,7 +35,7 @@ class GroupOp(SpirvOp):
 def _check_value(op: Operation, type_: Attribute) -> None:
     if not is_scalar(scalar_of(type_)):
         fail(op, f"expects a number, i1 or a vector of these, found {type_}")
-    if is_vector(type_):
+    if is_vector_type(type_):
         check_length(op, "its value", type_)
 
 

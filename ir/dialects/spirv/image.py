@@ -20,6 +20,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
+from ...narrowing import is_integer_type
 from .attributes import ImageOperandsAttr
 from .base import SpirvOp, check_kind, check_same, fail
 from .enums import Dim, ImageOperands, StorageClass
@@ -33,7 +34,7 @@ from .image_access import (
     sampled_image_of,
 )
 from .image_types import ImageType, SampledImageType, SamplerType
-from .scalars import component_count, is_integer_type
+from .scalars import component_count
 from .types import PointerType
 
 

@@ -8,11 +8,12 @@ from typing import ClassVar
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import opt_prop_def, var_operand_def
 
+from ...narrowing import is_integer_type
 from .attributes import ImageOperandsAttr
 from .base import SpirvOp, check_kind, fail
 from .enums import ImageOperands
 from .image_types import ImageType, SampledImageType
-from .scalars import component_count, is_integer_type, scalar_of
+from .scalars import component_count, scalar_of
 from .types import StructType
 
 _ARGUMENTS = {

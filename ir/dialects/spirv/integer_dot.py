@@ -6,9 +6,9 @@ from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
+from ...narrowing import is_vector_type
 from .attributes import PackedVectorFormatAttr
 from .base import SpirvOp, check_alike, check_kind, check_scalar, fail
-from .scalars import is_vector
 
 
 class IntegerDotOp(SpirvOp):
@@ -26,11 +26,11 @@ class IntegerDotOp(SpirvOp):
         check_kind(self, "its operands", vector, "integer")
         check_alike(self, "the second operand", self.vector2.type, vector)
         check_kind(self, "its result", self.result.type, "integer")
-        if is_vector(vector) == (self.format is not None):
+        if is_vector_type(vector) == (self.format is not None):
             fail(self, f"has a format if and only if its operands are scalars, found {vector}")
         if self.format is not None:
             check_scalar(self, "its packed operands", vector, "int32")
-        if is_vector(self.result.type):
+        if is_vector_type(self.result.type):
             fail(self, f"gives a scalar, found {self.result.type}")
 
 

@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
 
+from ...narrowing import is_vector_type
 from .base import (
     BinaryOp,
     ComparisonOp,
@@ -20,7 +21,6 @@ from .base import (
     check_same_count,
     fail,
 )
-from .scalars import is_vector
 
 
 @irdl_op_definition
@@ -303,7 +303,7 @@ class SelectOp(SpirvOp):
         check_kind(self, "its condition", condition, "bool")
         check_same(self, "the third operand", self.false_value.type, value)
         check_same(self, "its result", self.result.type, value)
-        if is_vector(condition):
+        if is_vector_type(condition):
             check_same_count(self, "its condition", condition, value)
 
 
@@ -317,7 +317,7 @@ class BoolReductionOp(SpirvOp):
 
     def verify_(self) -> None:
         vector = self.vector.type
-        if not is_vector(vector):
+        if not is_vector_type(vector):
             fail(self, f"expects a vector of i1, found {vector}")
         check_kind(self, "its operand", vector, "bool")
         check_same(self, "its result", self.result.type, i1)

@@ -8,9 +8,10 @@ from xdsl.ir import Attribute, Operation
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
+from ...narrowing import is_vector_type
 from .base import SpirvOp, check_kind, check_same, fail
 from .matrix_types import CooperativeMatrixType, MatrixType
-from .scalars import component_count, is_vector, scalar_of
+from .scalars import component_count, scalar_of
 
 _Shape = tuple[int, int]
 
@@ -50,7 +51,7 @@ class MatrixOp(SpirvOp):
 
 
 def _rank(type_: Attribute) -> int:
-    return 2 if isinstance(type_, MatrixType) else int(is_vector(type_))
+    return 2 if isinstance(type_, MatrixType) else int(is_vector_type(type_))
 
 
 def _product(lhs: _Shape, rhs: _Shape) -> _Shape | None:

@@ -1,56 +1,22 @@
-"""Questions about the scalars and vectors of SPIR-V, which are builtin types (`i32`, `vector<4xf32>`).
-
-Those that say more to type checkers than `isinstance` does ask by class: none of these classes has subclasses, and
-`isinstance` of abstract ones is a call in Python.
-"""
+"""Questions about the scalars and vectors of SPIR-V, which are builtin types (`i32`, `vector<4xf32>`)."""
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
-
 from xdsl.dialects.builtin import (
     AnyFloat,
-    ArrayAttr,
     BFloat16Type,
-    DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
     Float64Type,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
     VectorType,
 )
 from xdsl.ir import Attribute
 
+from ...narrowing import is_integer_type, is_vector_type
+
 _FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 _INTEGER_WIDTHS = (8, 16, 32, 64)
 _VECTOR_LENGTHS = (2, 3, 4, 8, 16)
-
-
-def is_vector(type_: Attribute) -> TypeGuard[VectorType[Attribute]]:
-    """Whether `type_` is a vector; unlike `isinstance`, tells type checkers what is in it."""
-    return type(type_) is VectorType
-
-
-def is_integer_type(type_: Attribute) -> TypeGuard[IntegerType]:
-    """Whether `type_` is an integer of any width, i1 included."""
-    return type(type_) is IntegerType
-
-
-def is_scalar_attribute(value: Attribute) -> TypeGuard[IntegerAttr[IntegerType] | FloatAttr[AnyFloat]]:
-    """Whether `value` is an integer, bool or float (`index` is not checked for)."""
-    return type(value) in (IntegerAttr, FloatAttr)
-
-
-def is_dense(value: Attribute) -> TypeGuard[DenseIntOrFPElementsAttr[Any]]:
-    """Whether `value` is the elements of a vector or tensor; unlike `isinstance`, tells type checkers of what."""
-    return isinstance(value, DenseIntOrFPElementsAttr)
-
-
-def is_array_attribute(value: Attribute) -> TypeGuard[ArrayAttr[Attribute]]:
-    """Whether `value` is an array attribute."""
-    return type(value) is ArrayAttr
 
 
 def is_bool(type_: Attribute) -> bool:
@@ -81,12 +47,12 @@ def has_spirv_length(type_: VectorType[Attribute]) -> bool:
 
 def scalar_of(type_: Attribute) -> Attribute:
     """Returns the element type of a vector, any other type itself."""
-    return type_.element_type if is_vector(type_) else type_
+    return type_.element_type if is_vector_type(type_) else type_
 
 
 def component_count(type_: Attribute) -> int:
     """Returns the number of components of a vector, 1 for any other type."""
-    return type_.get_shape()[0] if is_vector(type_) else 1
+    return type_.get_shape()[0] if is_vector_type(type_) else 1
 
 
 def bit_width(type_: Attribute) -> int:
@@ -101,6 +67,6 @@ def bit_width(type_: Attribute) -> int:
 
 def is_spirv_type(type_: Attribute) -> bool:
     """Whether values can be of `type_`: scalars, vectors of them, types of this dialect."""
-    if is_vector(type_):
+    if is_vector_type(type_):
         return has_spirv_length(type_) and is_scalar(type_.element_type)
     return is_scalar(type_) or type_.name.startswith("spirv.")

@@ -30,9 +30,10 @@ from xdsl.traits import (
     SymbolOpInterface,
 )
 
+from ...narrowing import is_scalar_attribute
 from .base import check_in_module, check_same, fail, inside_spirv_module, lookup_symbol
 from .constants import ConstantOp, is_constant_for
-from .scalars import is_scalar, is_scalar_attribute
+from .scalars import is_scalar
 from .spec_expression import SpecConstantExpressionOp
 from .types import element_count, element_type_at
 

@@ -24,10 +24,11 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...attributes import attribute, number_attribute
+from ...narrowing import is_integer_type, is_vector_type
 from .attributes import StorageClassAttr, parse_enumerant
 from .enums import Decoration, StorageClass
 from .matrix_types import CooperativeMatrixType, MatrixType
-from .scalars import component_count, is_integer_type, is_spirv_type, is_vector
+from .scalars import component_count, is_spirv_type
 
 
 def _check_part(what: str, type_: Attribute) -> None:
@@ -285,7 +286,7 @@ def without_sign(type_: Attribute) -> Attribute:
     """Returns the type with signless integers in place of signed ones, in scalars, vectors and structs."""
     if is_integer_type(type_):
         return IntegerType(type_.width.data)
-    if is_vector(type_):
+    if is_vector_type(type_):
         return VectorType(without_sign(type_.element_type), type_.shape)
     if isinstance(type_, CooperativeMatrixType):
         element = without_sign(type_.element_type)
@@ -311,7 +312,7 @@ def element_type_at(type_: Attribute, index: int | None) -> Attribute | None:
         return type_.column_type if index is None or 0 <= index < type_.count.data else None
     if isinstance(type_, CooperativeMatrixType):
         return type_.element_type if index is None or index >= 0 else None
-    if is_vector(type_):
+    if is_vector_type(type_):
         return type_.element_type if index is None or 0 <= index < component_count(type_) else None
     return None
 
@@ -324,7 +325,7 @@ def element_count(type_: Attribute) -> int | None:
         return type_.count.data
     if isinstance(type_, CooperativeMatrixType):
         return 1  # one value, for all elements
-    if is_vector(type_):
+    if is_vector_type(type_):
         return component_count(type_)
     return None
 

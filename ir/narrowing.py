@@ -5,12 +5,13 @@ No class here has subclasses, and for an object of another class `isinstance` of
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from typing_extensions import TypeIs
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
+    DenseIntOrFPElementsAttr,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -57,3 +58,13 @@ def is_float_attribute(attribute: object) -> TypeIs[FloatAttr[AnyFloat]]:
 def is_array_attribute(attribute: object) -> TypeIs[ArrayAttr[Attribute]]:
     """Whether `attribute` is an array."""
     return type(attribute) is ArrayAttr
+
+
+def is_scalar_attribute(attribute: object) -> TypeIs[IntegerAttr[IntegerType] | FloatAttr[AnyFloat]]:
+    """Whether `attribute` is an integer, bool or float (`index` is not checked for)."""
+    return type(attribute) in (IntegerAttr, FloatAttr)
+
+
+def is_dense(attribute: object) -> TypeIs[DenseIntOrFPElementsAttr[Any]]:
+    """Whether `attribute` is the elements of a vector or tensor."""
+    return type(attribute) is DenseIntOrFPElementsAttr
