@@ -10,6 +10,7 @@ from .arithmetic import binary
 from .composites import convert_composite
 from .conversions import settle, store_convert
 from .dispatch import expression, statement
+from .fixed_arrays import elements_of, whole_of
 from .function_builder import FunctionBuilder, VariableType
 from .ir_types import I32, WEAK_FLOAT, WEAK_INT
 from .literal_choices import held_by
@@ -71,6 +72,8 @@ def _unpacked(fb: FunctionBuilder, targets: list[ast.expr], value: Value, node: 
             raise fb.error(
                 target, "kernels have no starred assignment", "LP2030", hint="name each item of the tuple"
             )
+    if isinstance(value, FixedArray):
+        value = Tuple(tuple(elements_of(fb, value, node)))
     if not isinstance(value, Tuple) or (isinstance(value, Composite) and not value.is_vector):
         raise fb.error(
             node,
@@ -104,13 +107,7 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
     Raises:
         CompileError: the value has no type that joins with the variable's other values.
     """
-    if isinstance(value, FixedArray) and value.prefix:
-        raise fb.error(
-            node,
-            "a row of a fixed array is no value of its own",
-            "LP2033",
-            hint="index all dimensions at once",
-        )
+    value = without_rows(fb, value)
     if isinstance(value, LocalArray) and value.name.startswith("lp."):
         value.name = name  # for messages: until now it is called by what made it
     if fb.is_dry:
@@ -134,6 +131,15 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
             else _converted(fb, value, wanted, node, f"variable '{name}'")
         )
         fb.env[name] = held_by(name, held, None if name in fb.declared else value)
+
+
+def without_rows(fb: FunctionBuilder, value: Value) -> Value:
+    """Returns a value in which rows of fixed arrays are fixed arrays of their own."""
+    if isinstance(value, FixedArray):
+        return whole_of(fb, value)
+    if isinstance(value, Tuple) and not isinstance(value, Composite):
+        return value.with_items(without_rows(fb, item) for item in value.items)
+    return value
 
 
 def settled_value(fb: FunctionBuilder, value: Value, node: ast.AST) -> Value:

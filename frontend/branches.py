@@ -12,13 +12,14 @@ from operator import is_
 from ..ir.create import empty_block
 from .analysis import FLAGS
 from .conversions import adapt, convert
+from .fixed_arrays import whole_of
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, I32
 from .joins import Arm, IncompatibleError, Join, filled, filled_value
 from .literal_choices import chosen_type, with_choice
 from .promotion import join
 from .types import ScalarType
-from .values import Array, Binding, Scalar, Tuple, Value, describe
+from .values import Array, Binding, FixedArray, Scalar, Tuple, Value, describe
 
 
 def build_arm(fb: FunctionBuilder, build: Callable[[], Value | None]) -> Arm:
@@ -82,7 +83,7 @@ def _joined(fb: FunctionBuilder, left: Value, right: Value, node: ast.AST) -> Va
         return Scalar(joined_type(fb, left, right, node))
     if isinstance(left, Tuple) and isinstance(right, Tuple) and left.matches(right):
         return left.with_items(_joined(fb, a, b, node) for a, b in zip(left.items, right.items, strict=True))
-    return left
+    return whole_of(fb, left) if isinstance(left, FixedArray) else left
 
 
 def joined_type(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST) -> ScalarType:
@@ -119,7 +120,7 @@ def _unified(fb: FunctionBuilder, value: Value, other: Value, node: ast.AST) -> 
     if isinstance(value, Tuple) and isinstance(other, Tuple) and value.matches(other):
         pairs = zip(value.items, other.items, strict=True)
         return value.with_items(_unified(fb, a, b, node) for a, b in pairs)
-    return value
+    return whole_of(fb, value) if isinstance(value, FixedArray) else value
 
 
 def branch(

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from .conversions import store_convert
-from .fixed_arrays import construct_fixed
+from .fixed_arrays import construct_fixed, whole_of
 from .function_builder import FunctionBuilder
 from .struct_types import StructType
 from .types import FixedArrayType, ScalarType, Type
@@ -30,8 +30,10 @@ def convert_composite(fb: FunctionBuilder, value: Value, wanted: Type, node: ast
         return store_convert(fb, value, wanted, node, what)
     if isinstance(value, Composite) and value.type == wanted:
         return value
-    if isinstance(value, FixedArray) and value.type == wanted and not value.prefix:
-        return value
+    if isinstance(value, FixedArray) and isinstance(wanted, FixedArrayType):
+        value = whole_of(fb, value)
+        if value.type == wanted:
+            return value
     source = value.type if isinstance(value, Composite) else None
     if isinstance(source, VecType) and isinstance(wanted, VecType) and source.size == wanted.size:
         assert isinstance(value, Composite)

@@ -70,22 +70,27 @@ def construct_fixed(
 
 
 def insert_fixed(
-    fb: FunctionBuilder, base: FixedArray, indices: Sequence[Scalar], value: Scalar, node: ast.AST
+    fb: FunctionBuilder,
+    base: FixedArray,
+    indices: Sequence[Scalar],
+    value: Scalar | FixedArray,
+    node: ast.AST,
 ) -> FixedArray:
-    """Returns a fixed array with one element replaced.
+    """Returns a fixed array with one element, or one row, replaced.
 
     Raises:
-        CompileError: another number of indices than it has dimensions, or a literal one out of range.
+        CompileError: more indices than it has dimensions, or a literal one out of range.
     """
-    if len(indices) != base.type.ndim:
+    if len(indices) > base.type.ndim:
         raise fb.error(node, f"{base.type!r} takes {base.type.ndim} indices, found {len(indices)}", "LP2041")
-    checked = [_checked(fb, i, length, node) for i, length in zip(indices, base.type.shape, strict=True)]
+    checked = [_checked(fb, i, length, node) for i, length in zip(indices, base.type.shape, strict=False)]
     if fb.is_dry:
         return FixedArray(base.type, None)
     ir, ssa = fixed_array_type(base.type), fixed_ssa(fb, base)
+    new = fixed_ssa(fb, value) if isinstance(value, FixedArray) else fb.ssa(value)
     if all(index.const is not None for index in checked):
         path = ArrayAttr([IntegerAttr(int(index.const or 0), i32) for index in checked])
-        return FixedArray(base.type, fb.emit(CompositeInsertOp, [fb.ssa(value), ssa], ir, {"indices": path}))
+        return FixedArray(base.type, fb.emit(CompositeInsertOp, [new, ssa], ir, {"indices": path}))
     variable = fb.prologue_value(
         ("scratch", ir, object()),
         VariableOp,
@@ -94,9 +99,9 @@ def insert_fixed(
         properties={"storage_class": StorageClassAttr(StorageClass.Function)},
     )
     fb.append(create(StoreOp, operands=[variable, _needed(ssa)]))
-    element = PointerType.get(ir_type(base.type.element), StorageClass.Function)
-    place = fb.emit(AccessChainOp, [variable, *(_narrow(fb, index) for index in checked)], element)
-    fb.append(create(StoreOp, operands=[_needed(place), _needed(fb.ssa(value))]))
+    part = PointerType.get(_part_type(base.type, len(checked)), StorageClass.Function)
+    place = fb.emit(AccessChainOp, [variable, *(_narrow(fb, index) for index in checked)], part)
+    fb.append(create(StoreOp, operands=[_needed(place), _needed(new)]))
     return FixedArray(base.type, fb.emit(LoadOp, [variable], ir))
 
 
@@ -129,10 +134,51 @@ def load_fixed(fb: FunctionBuilder, base: FixedArray, indices: Sequence[Scalar],
         return Scalar(scalar)
     ssa = fixed_ssa(fb, base)
     assert ssa is not None
-    if all(index.const is not None for index in prefix):
-        path = ArrayAttr([IntegerAttr(int(index.const or 0), i32) for index in prefix])
-        return Scalar(scalar, fb.emit(CompositeExtractOp, [ssa], ir_type(scalar), {"indices": path}))
-    return Scalar(scalar, _load_from_variable(fb, ssa, base.type, prefix))
+    return Scalar(scalar, _extracted(fb, ssa, base.type, prefix))
+
+
+def whole_of(fb: FunctionBuilder, value: FixedArray) -> FixedArray:
+    """Returns a row, ``m[i]``, as a fixed array of its own; any other as it is."""
+    if not value.prefix:
+        return value
+    kind = FixedArrayType(value.type.element, value.remaining_shape)
+    ssa = None if fb.is_dry else value.ssa
+    return FixedArray(kind, None if ssa is None else _extracted(fb, ssa, value.type, value.prefix))
+
+
+def elements_of(fb: FunctionBuilder, value: FixedArray, node: ast.AST) -> list[Value]:
+    """Returns the elements along the first dimension: numbers, or rows."""
+    return [
+        load_fixed(fb, value, [Scalar(lapilli_i32, const=position)], node)
+        for position in range(value.remaining_shape[0])
+    ]
+
+
+def scalars_of(fb: FunctionBuilder, value: FixedArray, node: ast.AST) -> list[Scalar]:
+    """Returns all elements in C order."""
+    elements = elements_of(fb, value, node)
+    return [
+        scalar
+        for item in elements
+        for scalar in (scalars_of(fb, item, node) if isinstance(item, FixedArray) else [item])
+        if isinstance(scalar, Scalar)
+    ]
+
+
+def _extracted(
+    fb: FunctionBuilder, ssa: SSAValue, fixed: FixedArrayType, prefix: Sequence[Scalar]
+) -> SSAValue | None:
+    """Emits the read of an element or row."""
+    if any(index.const is None for index in prefix):
+        return _load_from_variable(fb, ssa, fixed, prefix)
+    path = ArrayAttr([IntegerAttr(int(index.const or 0), i32) for index in prefix])
+    return fb.emit(CompositeExtractOp, [ssa], _part_type(fixed, len(prefix)), {"indices": path})
+
+
+def _part_type(fixed: FixedArrayType, depth: int) -> Attribute:
+    """Returns the IR type of what `depth` indices leave of a fixed array."""
+    rest = fixed.shape[depth:]
+    return fixed_array_type(FixedArrayType(fixed.element, rest)) if rest else ir_type(fixed.element)
 
 
 def _checked(fb: FunctionBuilder, index: Scalar, length: int, node: ast.AST) -> Scalar:
@@ -188,9 +234,9 @@ def _load_from_variable(
         variable = fb.prologue_value(("scratch", array), VariableOp, pointer, operands=(), properties=storage)
         fb.append(create(StoreOp, operands=[variable, array]))
     path = [_narrow(fb, index) for index in indices]
-    element = PointerType.get(ir_type(fixed.element), StorageClass.Function)
-    place = fb.emit(AccessChainOp, [variable, *path], element)
-    return fb.emit(LoadOp, [place], ir_type(fixed.element))
+    part = _part_type(fixed, len(indices))
+    place = fb.emit(AccessChainOp, [variable, *path], PointerType.get(part, StorageClass.Function))
+    return fb.emit(LoadOp, [place], part)
 
 
 def _narrow(fb: FunctionBuilder, index: Scalar) -> SSAValue | None:

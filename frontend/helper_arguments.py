@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import types as python_types
 
+from .assignment import without_rows
 from .captured_objects import captured
 from .captures import defaults_of
 from .composites import convert_composite
@@ -17,7 +18,6 @@ from .types import FixedArrayType, ScalarType, scalar_of
 from .values import (
     BoundMethod,
     Elements,
-    FixedArray,
     Iteration,
     RangeValue,
     Scalar,
@@ -119,7 +119,7 @@ def parameter_names(source: FunctionSource) -> list[str]:
 
 
 def _argument(fb: FunctionBuilder, node: ast.expr) -> Value:
-    value = fb.evaluate(node)
+    value = without_rows(fb, fb.evaluate(node))
     _refuse_of_caller(fb, value, node)
     return value
 
@@ -137,10 +137,6 @@ def _refuse_of_caller(fb: FunctionBuilder, value: Value, node: ast.expr) -> None
             hint = "pass the tuples or arrays, and write enumerate or zip in the function"
         case Static(obj=BoundMethod()):
             hint = "pass the struct, and call its method in the function"
-        case FixedArray(prefix=prefix) if prefix:
-            raise fb.error(
-                node, "a row of a fixed array cannot be an argument", "LP2045", hint="pass the whole array"
-            )
         case _:
             return
     raise fb.error(node, f"{describe(value)} cannot be an argument", "LP2045", hint=hint)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from .aspect_lowering import use_struct
 from .composites import build_value, convert_composite
 from .conversions import convert, store_convert
-from .fixed_arrays import construct_fixed
+from .fixed_arrays import construct_fixed, scalars_of
 from .function_builder import FunctionBuilder
 from .struct_types import StructType
 from .struct_values import defaults_of, host_value, leaf_values
 from .types import FixedArrayType, ScalarType, Type
-from .values import Composite, FixedArray, Scalar, Tuple, Value, describe
+from .values import Composite, FixedArray, Scalar, Tuple, Value, describe, number_hint
 from .vectors import zero_value
 
 
@@ -91,24 +92,19 @@ def construct_fixed_array(
 ) -> Value:
     """Compiles ``lp.FixedArray[lp.f32, 3](…)``: nothing, a number for all elements, or all in C order.
 
+    Tuples, vectors, other fixed arrays and their rows stand for the numbers in them.
+
     Raises:
         CompileError: another number of elements, or one that does not convert.
     """
     if not arguments:
         return FixedArray(kind, None)
-    if len(arguments) == 1 and isinstance(arguments[0], FixedArray):
-        return convert_composite(fb, arguments[0], kind, node, "the value")
-    leaves: list[Scalar] = []
-    for argument, where in zip(arguments, node.args, strict=True):
-        if not isinstance(argument, Scalar):
-            hint = (
-                "write its items out, without brackets around them" if isinstance(argument, Tuple) else None
-            )
-            raise fb.error(
-                where, f"{kind!r} is made of numbers, found {describe(argument)}", "LP2033", hint=hint
-            )
-        leaves.append(store_convert(fb, argument, kind.element, where, "the element"))
-    if len(leaves) == 1:
+    leaves = [
+        store_convert(fb, leaf, kind.element, where, "the element")
+        for argument, where in zip(arguments, node.args, strict=True)
+        for leaf in _leaves(fb, kind, argument, where)
+    ]
+    if len(arguments) == 1 and isinstance(arguments[0], Scalar):
         leaves *= kind.size
     if len(leaves) != kind.size:
         raise fb.error(
@@ -118,3 +114,18 @@ def construct_fixed_array(
             hint="give all of them in C order, or one number for all",
         )
     return construct_fixed(fb, kind, [fb.ssa(convert(fb, leaf, kind.element)) for leaf in leaves])
+
+
+def _leaves(fb: FunctionBuilder, kind: FixedArrayType, value: Value, node: ast.AST) -> Iterator[Scalar]:
+    """Yields the numbers that a value is made of."""
+    match value:
+        case Scalar():
+            yield value
+        case FixedArray():
+            yield from scalars_of(fb, value, node)
+        case Tuple(items=items) if not isinstance(value, Composite) or value.is_vector:
+            for item in items:
+                yield from _leaves(fb, kind, item, node)
+        case _:
+            message = f"{kind!r} is made of numbers, found {describe(value)}"
+            raise fb.error(node, message, "LP2033", hint=number_hint(value))

@@ -14,6 +14,7 @@ from .fixed_arrays import insert_fixed, load_fixed
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
 from .part_memory import Step, swizzled
+from .types import FixedArrayType
 from .values import Composite, FixedArray, Scalar, Value, constant
 from .vector_types import VecType
 
@@ -124,6 +125,13 @@ def _replaced(
     steps, rest = path[0], path[1:]
     if isinstance(base, FixedArray):
         indices = [_scalar_step(s) for one in path for s in one]
+        rest_of_shape = base.type.shape[len(indices) :]
+        if rest_of_shape:
+            row = convert_composite(
+                fb, value, FixedArrayType(base.type.element, rest_of_shape), value_node, "the row"
+            )
+            assert isinstance(row, FixedArray)
+            return insert_fixed(fb, base, indices, row, node)
         stored = store_convert(fb, value, base.type.element, value_node, "the element")
         return insert_fixed(fb, base, indices, stored, node)
     assert isinstance(base, Composite)

@@ -9,6 +9,7 @@ from .builtins import expect_count
 from .composites import build_value
 from .conversions import convert
 from .dispatch import INTRINSICS, intrinsic
+from .fixed_arrays import scalars_of
 from .function_builder import FunctionBuilder
 from .ir_types import I32
 from .struct_types import StructType
@@ -59,11 +60,8 @@ def construct(fb: FunctionBuilder, kind: VecType, arguments: list[Value], node: 
     """
     parts: list[Scalar] = []
     for argument, where in zip(arguments, node.args, strict=True):
-        if isinstance(argument, Scalar):
-            parts.append(argument)
-        elif isinstance(argument, Composite) and argument.is_vector:
-            parts += [item for item in argument.items if isinstance(item, Scalar)]
-        else:
+        found = _numbers(fb, argument, where)
+        if found is None:
             raise fb.error(
                 where,
                 f"{kind!r} is made of numbers and vectors, found {describe(argument)}",
@@ -72,9 +70,10 @@ def construct(fb: FunctionBuilder, kind: VecType, arguments: list[Value], node: 
                 if isinstance(argument, Tuple)
                 else number_hint(argument),
             )
+        parts += found
     if not arguments:
         parts = [constant(0)]
-    if len(parts) == 1 and not (arguments and isinstance(arguments[0], Composite)):
+    if len(parts) == 1 and not (arguments and not isinstance(arguments[0], Scalar)):
         parts *= kind.size
     if len(parts) != kind.size:
         raise fb.error(
@@ -84,6 +83,18 @@ def construct(fb: FunctionBuilder, kind: VecType, arguments: list[Value], node: 
             hint=f"one number fills all: {kind!r}(0.0)",
         )
     return Composite(tuple(convert(fb, part, kind.element) for part in parts), kind)
+
+
+def _numbers(fb: FunctionBuilder, value: Value, node: ast.AST) -> list[Scalar] | None:
+    """Returns the numbers in a number, vector, fixed array or tuple of numbers; None where it is something else."""
+    if isinstance(value, Scalar):
+        return [value]
+    if isinstance(value, FixedArray):
+        return scalars_of(fb, value, node)
+    if not isinstance(value, Tuple) or (isinstance(value, Composite) and not value.is_vector):
+        return None
+    numbers = [item for item in value.items if isinstance(item, Scalar)]
+    return numbers if len(numbers) == len(value.items) else None
 
 
 def zero_value(fb: FunctionBuilder, kind: Type) -> Value:
