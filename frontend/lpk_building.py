@@ -31,7 +31,12 @@ from .lpk_images import BuiltImage, build_images
 from .lpk_targets import BuildTarget, find_target
 
 PORTABLE_ENV = TargetEnv(
-    vulkan_version=(1, 2), clamps_atomics=True, rounds_conversions_twice=True, folds_zeros=True
+    vulkan_version=(1, 2),
+    clamps_atomics=True,
+    rounds_conversions_twice=True,
+    folds_zeros=True,
+    skips_half_rounding=True,
+    fails_on_carried_truths=True,
 )
 """What images are compiled for: the oldest Vulkan that the runtime uses, nothing that is optional, and drivers with
 faults that cost other devices little."""

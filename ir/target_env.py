@@ -110,6 +110,10 @@ class TargetEnv:
     """Whether the driver computes with zeros that it knows otherwise than IEEE 754 says, so that they are kept from it:
     see `passes.convert_to_spirv.known_zeros`.  Floats that a loop tests are hidden from it, too: see
     `passes.convert_to_spirv.loop_starts`."""
+    skips_half_rounding: bool = False
+    """Whether the driver takes an f32 that becomes f16 and f32 again for what it was.  See `vk_runtime.quirks`."""
+    fails_on_carried_truths: bool = False
+    """Whether the driver may end the process over truth values that loops carry.  See `vk_runtime.quirks`."""
     pairs_rounds: bool = False
     """Whether short loops do two rounds in one, see `passes.pair_rounds` and `passes.speculate_rounds`."""
     pairs_atomics: bool = False
@@ -176,6 +180,8 @@ class TargetEnv:
                 clamps_atomics=first.clamps_atomics or other.clamps_atomics,
                 rounds_conversions_twice=first.rounds_conversions_twice or other.rounds_conversions_twice,
                 folds_zeros=first.folds_zeros or other.folds_zeros,
+                skips_half_rounding=first.skips_half_rounding or other.skips_half_rounding,
+                fails_on_carried_truths=first.fails_on_carried_truths or other.fails_on_carried_truths,
                 pairs_rounds=first.pairs_rounds or other.pairs_rounds,
                 pairs_atomics=first.pairs_atomics and other.pairs_atomics,
                 masks_indices=first.masks_indices and other.masks_indices,

@@ -6,14 +6,20 @@ The faults are in `vk_runtime.quirks`; which remedies a driver needs, its `Targe
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ..ir.target_env import TargetEnv
 from .binary import Module, parse, serialise
+from .carried_truths import truths_as_words
 from .carry_values import values_carried
 from .clamp_atomics import atomics_clamped
 from .device_image import DeviceImage
 from .own_positions import positions_owned
+from .rounded_halves import halves_rounded
 from .split_copies import copies_split
+
+_REMEDIES = ("loses_reads", "clamps_atomics", "skips_half_rounding", "fails_on_carried_truths")
+"""Fields of `TargetEnv`, each true where the driver needs the remedy."""
 
 
 def module_for(module: Module, env: TargetEnv) -> Module:
@@ -24,7 +30,11 @@ def module_for(module: Module, env: TargetEnv) -> Module:
     """
     if env.clamps_atomics:
         module = atomics_clamped(module)
-    return values_carried(positions_owned(copies_split(module))) if env.loses_reads else module
+    if env.loses_reads:
+        module = values_carried(positions_owned(copies_split(module)))
+    if env.skips_half_rounding:
+        module = halves_rounded(module)
+    return truths_as_words(module) if env.fails_on_carried_truths else module
 
 
 def image_for(image: DeviceImage, env: TargetEnv) -> DeviceImage:
@@ -34,10 +44,8 @@ def image_for(image: DeviceImage, env: TargetEnv) -> DeviceImage:
         SpirvError: as `module_for`.
     """
     had = image.target_env
-    missing = TargetEnv(
-        loses_reads=env.loses_reads and not had.loses_reads,
-        clamps_atomics=env.clamps_atomics and not had.clamps_atomics,
-    )
+    lacks: dict[str, Any] = {name: getattr(env, name) and not getattr(had, name) for name in _REMEDIES}
+    missing = TargetEnv(**lacks)
     if missing == TargetEnv():
         return image
     return marked(replace(image, spirv=serialise(module_for(parse(image.spirv), missing))), env)
@@ -46,11 +54,5 @@ def image_for(image: DeviceImage, env: TargetEnv) -> DeviceImage:
 def marked(image: DeviceImage, env: TargetEnv) -> DeviceImage:
     """Returns an image that says which remedies it has."""
     had = image.target_env
-    return replace(
-        image,
-        target_env=replace(
-            had,
-            loses_reads=had.loses_reads or env.loses_reads,
-            clamps_atomics=had.clamps_atomics or env.clamps_atomics,
-        ),
-    )
+    has: dict[str, Any] = {name: getattr(had, name) or getattr(env, name) for name in _REMEDIES}
+    return replace(image, target_env=replace(had, **has))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from .binary import Instruction, Module
+from .binary import Instruction, Module, decode_string, encode_string
 from .module_view import ModuleView
 from .tables import Capability, Decoration, Op, StorageClass
 
@@ -40,6 +40,7 @@ class ModuleEditor:
         self._globals: list[Instruction] = []
         self._annotations: list[Instruction] = []
         self._capabilities: list[int] = []
+        self._imports: Body = []
         self._functions: Body = []
         self._inputs: dict[int, BuiltInInput] = {}
 
@@ -140,6 +141,15 @@ class ModuleEditor:
         declared = any(item.operands == (capability,) for item in self.view.of_opcode(Op.Capability))
         return declared or capability in self._capabilities
 
+    def glsl(self) -> int:
+        """Returns the instructions of GLSL.std.450, which are imported where the module does not."""
+        for item in (*self.view.of_opcode(Op.ExtInstImport), *self._imports):
+            if decode_string(item.operands)[0] == "GLSL.std.450":
+                return item.result_id or 0
+        result = self.new_id()
+        self._imports.append(Instruction(Op.ExtInstImport, None, result, encode_string("GLSL.std.450")))
+        return result
+
     def _define(self, opcode: int, *operands: int, type_: int | None = None) -> int:
         result = self.new_id()
         self._globals.append(Instruction(opcode, type_, result, operands))
@@ -194,6 +204,8 @@ class ModuleEditor:
             if stage == 0 and item.opcode != Op.Capability:
                 items += [Instruction(Op.Capability, None, None, (number,)) for number in self._capabilities]
                 stage = 1
+            if item.opcode == Op.MemoryModel:
+                items += self._imports
             if stage == 1 and item.result_id is not None and item.opcode not in _BEFORE_TYPES:
                 items += self._annotations
                 stage = 2

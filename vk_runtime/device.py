@@ -23,7 +23,14 @@ from .device_state import forked_error
 from .logical_device import LogicalDevice
 from .masking import NO_MASK, LimitValue, Mask
 from .physical_device import PhysicalDevice
-from .quirks import ROUNDED_TWICE, WILD_ATOMICS, loop_iteration_cap, loses_reads
+from .quirks import (
+    EQUAL_TRUTHS,
+    ROUNDED_TWICE,
+    UNROUNDED_HALVES,
+    WILD_ATOMICS,
+    loop_iteration_cap,
+    loses_reads,
+)
 
 if TYPE_CHECKING:
     from ..ir.device_config import Target
@@ -122,6 +129,8 @@ class Device(VulkanObject):
             clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
             rounds_conversions_twice=any(physical.driver_id in q.drivers for q in ROUNDED_TWICE),
             folds_zeros=is_lavapipe,
+            skips_half_rounding=physical.driver_id in UNROUNDED_HALVES.drivers,
+            fails_on_carried_truths=physical.driver_id in EQUAL_TRUTHS.drivers,
             pairs_rounds=is_swiftshader or is_lavapipe,
             pairs_atomics=is_swiftshader,
             masks_indices=is_swiftshader,

@@ -12,7 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_DRIVER_ID_MESA_LLVMPIPE
+from .constants import (
+    VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
+    VK_DRIVER_ID_MESA_LLVMPIPE,
+    VK_DRIVER_ID_NVIDIA_PROPRIETARY,
+)
 
 if TYPE_CHECKING:
     from .physical_device import PhysicalDevice
@@ -96,6 +100,30 @@ ROUNDED_TWICE = (
 )
 """Conversions that are not rounded correctly."""
 
+UNROUNDED_HALVES = Quirk(
+    name="unrounded-halves",
+    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
+    versions=None,  # tried: 580.159
+    fault="Takes an f32 that becomes f16 and f32 again for what it was: 2049 stays 2049 and 65535 is not infinite. "
+    "Bit casts, signs, selections, packing and volatile memory between do not change that, nor do rounding modes.",
+    remedy="TargetEnv.skips_half_rounding: passes/convert_to_spirv/exact_conversions.py; in modules of other compilers "
+    "spirv/rounded_halves.py.",
+    test="tests/device/test_conversions.py",
+)
+
+EQUAL_TRUTHS = Quirk(
+    name="equal-truths",
+    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
+    versions=None,  # tried: 580.159
+    fault="Ends the process (in libnvidia-glvkspirv) at an OpPhi of truth values in a loop's header where it finds out "
+    "that they are one, from specialization constants for example.  Phis of numbers, and those behind branches, are "
+    "fine.",
+    remedy="TargetEnv.fails_on_carried_truths: passes/convert_to_spirv/carried_truths.py; in modules of other "
+    "compilers spirv/carried_truths.py.",
+    test="tests/device/test_fuzz_findings.py",
+    shown_by="",  # it would end the process
+)
+
 _LOST_READS = (
     "What a loop reads, by atomic operations too, is 0 behind it for work-items that leave it before others of their "
     "sub-group do, unless the loop carries it from round to round."
@@ -112,6 +140,8 @@ QUIRKS: tuple[Quirk, ...] = (
     WILD_ATOMICS,
     BRANCH_DEPTH,
     *ROUNDED_TWICE,
+    UNROUNDED_HALVES,
+    EQUAL_TRUTHS,
     Quirk(
         name="lost-reads",
         drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BFloat16Type, Float32Type, IndexType, f32, i32
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, IndexType, f32, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.narrowing import is_integer_type, is_vector_type
-from .exact_conversions import double_to_half, is_rounded_twice, unsigned_to_float
+from .exact_conversions import double_to_half, is_rounded_twice, to_half, unsigned_to_float
 from .function_lowering import FunctionLowering, Handler
 from .types import float_type, is_bool, scalar_bytes, scalar_of
 
@@ -96,6 +96,8 @@ def _float_to_float(fn: FunctionLowering, op: Operation) -> None:
         fn.values[op.results[0]] = to_bf16(fn, value, type_)
     elif is_rounded_twice(fn, source, target):
         fn.values[op.results[0]] = double_to_half(fn, value, type_)
+    elif isinstance(target, Float16Type):
+        fn.values[op.results[0]] = to_half(fn, value, type_)
     else:
         fn.values[op.results[0]] = fn.emit(spirv.FConvertOp, (value,), type_)
 
@@ -106,7 +108,13 @@ def from_bf16(fn: FunctionLowering, bits: SSAValue, type_: Attribute) -> SSAValu
     wide = fn.emit(spirv.UConvertOp, (bits,), i32)
     shifted = fn.emit(spirv.ShiftLeftLogicalOp, (wide, fn.index(16)), i32)
     value = fn.emit(spirv.BitcastOp, (shifted,), f32)
-    return value if isinstance(type_, Float32Type) else fn.emit(spirv.FConvertOp, (value,), type_)
+    if isinstance(type_, Float32Type):
+        return value
+    return (
+        to_half(fn, value, type_)
+        if isinstance(type_, Float16Type)
+        else fn.emit(spirv.FConvertOp, (value,), type_)
+    )
 
 
 def to_bf16(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValue:

@@ -20,6 +20,7 @@ from ...ir.dialects.spirv.attributes import LoopControlAttr, SelectionControlAtt
 from ...ir.dialects.spirv.enums import LoopControl, SelectionControl
 from ...ir.walk import enclosing, has_any, operands_of
 from ..errors import PassError
+from .carried_truths import carriable, used
 from .function_lowering import FunctionLowering, Handler
 from .loop_starts import starts_of
 from .report_buffer import add_selection
@@ -157,7 +158,8 @@ def _for(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, scf.ForOp)
     outer, location = fn.block, op.location
     low, high, step = (fn.value(value) for value in (op.lb, op.ub, op.step))
-    initial = starts_of(fn, op.iter_args)
+    starts = starts_of(fn, op.iter_args)
+    initial = carriable(fn, starts)
     variables = _variables(fn, op)
     # The way back is a block of its own: llvmpipe takes longer for a body that is the continue target itself.
     entry, body, next_ = empty_block(), empty_block(), empty_block()
@@ -166,16 +168,17 @@ def _for(fn: FunctionLowering, op: Operation) -> None:
 
     fn.block = entry
     _branch(fn, header, (low, *initial))
-    index, *carried = header.args
+    index, *arguments = header.args
     fn.block = header
+    carried = used(fn, arguments, [start.type for start in starts])
     _store_all(fn, variables, carried)
     is_inside = fn.emit(spirv.SLessThanOp, (index, high), fn.module.types.bool_like(low.type))
     _branch_conditional(fn, is_inside, body, merge)
 
     source = op.body.block
-    fn.values.update(zip(source.args, header.args, strict=True))
+    fn.values.update(zip(source.args, (index, *carried), strict=True))
     fn.loop_depth += 1
-    yielded = _yielded(fn, source, body)
+    yielded = carriable(fn, _yielded(fn, source, body))
     fn.loop_depth -= 1
     _branch(fn, next_)
     fn.location, fn.block = location, next_
@@ -190,7 +193,8 @@ def _for(fn: FunctionLowering, op: Operation) -> None:
 def _while(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, scf.WhileOp)
     outer, location = fn.block, op.location
-    initial = starts_of(fn, op.arguments)
+    starts = starts_of(fn, op.arguments)
+    initial = carriable(fn, starts)
     variables = _variables(fn, op)
     entry, test, body, next_ = empty_block(), empty_block(), empty_block(), empty_block()
     header = Block(arg_types=[value.type for value in initial])
@@ -198,8 +202,10 @@ def _while(fn: FunctionLowering, op: Operation) -> None:
 
     fn.block = entry
     _branch(fn, header, initial)
+    fn.block = header
+    carried = used(fn, header.args, [start.type for start in starts])
     source = op.before_region.block
-    fn.values.update(zip(source.args, header.args, strict=True))
+    fn.values.update(zip(source.args, carried, strict=True))
     fn.loop_depth += 1
     condition, *passed = _yielded(fn, source, test)
     _store_all(fn, variables, passed)
@@ -216,7 +222,7 @@ def _while(fn: FunctionLowering, op: Operation) -> None:
 
     source = op.after_region.block
     fn.values.update(zip(source.args, passed, strict=True))
-    yielded = _yielded(fn, source, body)
+    yielded = carriable(fn, _yielded(fn, source, body))
     fn.loop_depth -= 1
     _branch(fn, next_)
     fn.location, fn.block = location, next_

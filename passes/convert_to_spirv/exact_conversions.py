@@ -1,4 +1,4 @@
-"""Conversions rounded once, for drivers that round them twice (`vk_runtime.quirks`)."""
+"""Conversions rounded once, for drivers that round them twice or not at all (`vk_runtime.quirks`)."""
 
 from __future__ import annotations
 
@@ -45,4 +45,12 @@ def double_to_half(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> S
     step = fn.emit(spirv.SelectOp, (is_larger, one, fn.constant(word, -1)), word)
     moves = fn.emit(spirv.LogicalAndOp, (is_even, is_inexact), truth)
     odd = fn.emit(spirv.IAddOp, (bits, fn.emit(spirv.SelectOp, (moves, step, zero), word)), word)
-    return fn.emit(spirv.FConvertOp, (fn.emit(spirv.BitcastOp, (odd,), single),), type_)
+    return to_half(fn, fn.emit(spirv.BitcastOp, (odd,), single), type_)
+
+
+def to_half(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValue:
+    """A float to f16; where the driver may go on with what it was, by way of `x * 1 + -0`, which is x for every x."""
+    half = fn.emit(spirv.FConvertOp, (value,), type_)
+    if not fn.module.env.skips_half_rounding:
+        return half
+    return fn.emit(spirv.GLFmaOp, (half, fn.constant(type_, 1.0), fn.constant(type_, -0.0)), type_)

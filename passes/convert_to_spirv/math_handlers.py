@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
 from . import expansions
+from .exact_conversions import to_half
 from .expansions import Expansion
 from .float_expression import FloatExpression
 from .function_lowering import FunctionLowering, Handler
@@ -81,7 +82,7 @@ def _in_f32(
 
 
 def _rounded(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValue:
-    return value if value.type is type_ else fn.emit(spirv.FConvertOp, (value,), type_)
+    return value if value.type is type_ else to_half(fn, value, type_)
 
 
 def _round(fn: FunctionLowering, op: Operation) -> None:

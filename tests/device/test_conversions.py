@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -95,3 +97,55 @@ def test_a_comparison_counts_in_unsigned_sums(device: lp.Device) -> None:
     count_comparisons[4](lp.asarray(x, device=device), counts)
     expected = [3 - x, 4294967290 + (x > 1), np.zeros(4)]
     np.testing.assert_array_equal(counts.numpy(), np.transpose(expected).astype(np.uint32))
+
+
+@lp.kernel
+def halves_and_back(x: lp.In[lp.f32], out: lp.Out[lp.f32, 2]):
+    i = lp.global_id(0)
+    half = lp.f16(x[i])
+    out[i, 0] = lp.f32(half)
+    out[i, 1] = lp.f32(-half)
+    out[i, 2] = lp.f32(lp.bitcast(lp.bitcast(half, lp.u16), lp.f16))
+    out[i, 3] = lp.f32(lp.f16x2(half, lp.f16(1)).x)
+    out[i, 4] = lp.f32x2(lp.f16x2(lp.f32x2(1.0, x[i]))).y
+    kept = lp.f16(0)
+    for k in range(2):
+        if x[i] > k - 1.0:
+            kept = lp.f16(x[i] + 0.0)
+    out[i, 5] = lp.f32(kept)
+    mine = lp.private.array(2, lp.f16)
+    mine[i % 2] = half
+    out[i, 6] = lp.f32(mine[i % 2])
+    out[i, 7] = lp.f32(lp.math.atan(half))
+
+
+@pytest.mark.parametrize("as_elsewhere", [False, True])
+def test_f32_that_becomes_f16_and_f32_again_is_rounded(
+    device: lp.Device, as_elsewhere: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not _has(device, "f16"):
+        pytest.skip("the device lacks f16")
+    if as_elsewhere:
+        env = replace(device.target_env, skips_half_rounding=True)
+        monkeypatch.setitem(vars(device), "target_env", env)
+    x = np.array([0, 1, 2049, 2051, 4097, 32769, 65503, 65519, 65520, 65535, 0.1, 1e-4, np.inf], np.float32)
+    out = lp.zeros((len(x), 8), lp.f32, device=device)
+    halves_and_back[len(x)](lp.asarray(x, device=device), out)
+    with np.errstate(over="ignore"):
+        half = x.astype(np.float16).astype(np.float32)
+    found = out.numpy()
+    for way, expected in enumerate([half, -half, half, half, half, half, half]):
+        np.testing.assert_array_equal(found[:, way], expected, f"way {way}")
+    np.testing.assert_array_equal(found[:, 7], found[:, 7].astype(np.float16), "a function's result")
+
+
+def test_zeros_and_nan_become_f16_and_f32_again(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not _has(device, "f16"):
+        pytest.skip("the device lacks f16")
+    env = replace(device.target_env, skips_half_rounding=True)
+    monkeypatch.setitem(vars(device), "target_env", env)
+    x = np.array([0.0, -0.0, np.nan], np.float32)
+    out = lp.zeros((3, 8), lp.f32, device=device)
+    halves_and_back[3](lp.asarray(x, device=device), out)
+    np.testing.assert_array_equal(np.signbit(out.numpy()[:2, 0]), [False, True])
+    assert np.isnan(out.numpy()[2, 0])

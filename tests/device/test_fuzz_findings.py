@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -203,3 +204,46 @@ def test_extrema_of_constants_are_signed(device):
     out = lp.zeros(6, lp.i32, device=device)
     extrema_of_constants[1](out)
     assert out.numpy().tolist() == [0, -7, 1, 2, -1, -1]
+
+
+SEVEN = lp.SpecializationId(lp.i32, 7)
+
+
+@lp.kernel(opt_level=0)
+def carried_truths(x: lp.In[lp.i32], out: lp.Out[lp.i32, 2]):
+    i = lp.global_id(0)
+    kept = SEVEN > 2
+    known = x[i] > 1
+    flips = False
+    pair = lp.i32x2(x[i], 3) > 1
+    for k in range(x[i]):
+        kept = SEVEN < 9
+        known = x[i] > 1
+        flips = not flips
+        pair = lp.i32x2(k, 3) > 1
+    out[i, 0] = kept
+    out[i, 1] = known
+    out[i, 2] = flips
+    out[i, 3] = pair.x
+    n = x[i]
+    going = n > 0
+    while going:
+        n -= 3
+        going = n > 0
+    out[i, 4] = n
+    out[i, 5] = going
+
+
+@pytest.mark.parametrize("as_elsewhere", [False, True])
+def test_truths_that_loops_carry(device, as_elsewhere, monkeypatch):
+    """Those that are one in the end made NVIDIA's compiler end the process."""
+    if as_elsewhere:
+        env = replace(device.target_env, fails_on_carried_truths=True)
+        monkeypatch.setitem(vars(device), "target_env", env)
+    x = np.arange(6, dtype=np.int32)
+    out = lp.zeros((6, 6), lp.i32, device=device)
+    carried_truths[6](lp.asarray(x, device=device), out)
+    ends = [int(n) - 3 * max(0, -(-int(n) // 3)) for n in x]
+    pairs = [0 if n == 0 else n - 1 > 1 for n in x]
+    expected = np.stack([np.ones(6), x > 1, x % 2, pairs, ends, np.zeros(6)], 1)
+    np.testing.assert_array_equal(out.numpy(), expected.astype(np.int32))

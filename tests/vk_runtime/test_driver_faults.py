@@ -306,3 +306,16 @@ def test_carried_positions_in_glsl(device: lp.Device, monkeypatch: pytest.Monkey
     found = lp.zeros(4, device=device)
     _run(device, _kernel(device, lp.SourceLanguage.GLSL, _shader(4, shader)), 4, found)
     assert (found.numpy().tolist() != [1, 2, 2, 2]) == _has(device, "carried-positions")
+
+
+def test_unrounded_halves(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not device.has(lp.Aspect.FP16):
+        pytest.skip("the device lacks f16")
+    monkeypatch.setattr(driver_remedies, "halves_rounded", lambda module: module)
+    extension = "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
+    parameters = "layout(push_constant) uniform Push { float number; };"
+    text = _shader(1, "found[0] = float(float16_t(number));", parameters)
+    text = text.replace("#version 450\n", f"#version 450\n{extension}")
+    found = lp.zeros(1, device=device)
+    _run(device, _kernel(device, lp.SourceLanguage.GLSL, text), 1, found, 2049.0)
+    assert (found.numpy()[0] != 2048) == _has(device, "unrounded-halves")

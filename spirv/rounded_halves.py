@@ -1,0 +1,61 @@
+"""Lets f32 become f16 where a driver would leave that out before it becomes f32 again: `halves_rounded`.
+
+    %h = OpFConvert %half %x           →          %y = OpFConvert %half %x
+                                                  %h = OpExtInst %half %std Fma %y %one %negative_zero
+
+Such a driver (`vk_runtime.quirks`, unrounded-halves) goes on with %x.  y * 1 + -0 is y for every y.  What
+`passes.convert_to_spirv.exact_conversions` does for kernels in Python.  Standard library only.
+"""
+
+from __future__ import annotations
+
+from .binary import Instruction, Module
+from .module_editor import ModuleEditor
+from .opaque_memory import CodeChanges
+from .tables import GLSL_STD_450, Op
+
+_FMA = GLSL_STD_450["Fma"][0]
+_ONE, _NEGATIVE_ZERO = 0x3C00, 0x8000
+
+
+def halves_rounded(module: Module) -> Module:
+    """Returns a valid module so changed; itself where it makes no f16 of wider floats."""
+    editor, code = ModuleEditor(module), CodeChanges()
+    is_changed = False
+    for function in editor.view.functions:
+        for item in function.instructions():
+            if item.opcode == Op.FConvert and _is_half(editor, item.result_type or 0):
+                _round(editor, code, item)
+                is_changed = True
+    return editor.finished(code.around) if is_changed else module
+
+
+def _is_half(editor: ModuleEditor, type_: int) -> bool:
+    item = editor.view.definitions[type_]
+    if item.opcode == Op.TypeVector:
+        item = editor.view.definitions[item.operands[0]]
+    return item.operands == (16,)  # and not (16, encoding), which is bfloat16
+
+
+def _round(editor: ModuleEditor, code: CodeChanges, conversion: Instruction) -> None:
+    type_ = conversion.result_type or 0
+    half = editor.new_id()
+    operands = (
+        editor.glsl(),
+        _FMA,
+        half,
+        *(_constant(editor, type_, bits) for bits in (_ONE, _NEGATIVE_ZERO)),
+    )
+    code.put(
+        conversion,
+        conversion._replace(result_id=half),
+        Instruction(Op.ExtInst, type_, conversion.result_id, operands),
+    )
+
+
+def _constant(editor: ModuleEditor, type_: int, bits: int) -> int:
+    item = editor.view.definitions[type_]
+    if item.opcode != Op.TypeVector:
+        return editor.declared(Op.Constant, bits, type_=type_)
+    component = editor.declared(Op.Constant, bits, type_=item.operands[0])
+    return editor.declared(Op.ConstantComposite, *(component,) * item.operands[1], type_=type_)

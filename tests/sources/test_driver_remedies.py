@@ -1,0 +1,184 @@
+"""Modules of other compilers as NVIDIA's driver needs them: right on every driver, and without what it fails on."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+from lapilli.spirv.binary import parse, serialise
+from lapilli.spirv.carried_truths import truths_as_words
+from lapilli.spirv.rounded_halves import halves_rounded
+from lapilli.spirv.tables import Op
+from lapilli.spirv.tools import spirv_tools
+
+pytestmark = [pytest.mark.device, pytest.mark.native_only("foreign kernels are not interpreted")]
+
+TRUTHS = """
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %id %o
+OpExecutionMode %main LocalSize 8 1 1
+OpDecorate %id BuiltIn GlobalInvocationId
+OpDecorate %words ArrayStride 4
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %block Block
+OpDecorate %o DescriptorSet 0
+OpDecorate %o Binding 0
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%bool = OpTypeBool
+%bool2 = OpTypeVector %bool 2
+%uint = OpTypeInt 32 0
+%uint3 = OpTypeVector %uint 3
+%words = OpTypeRuntimeArray %uint
+%block = OpTypeStruct %words
+%to_block = OpTypePointer StorageBuffer %block
+%to_word = OpTypePointer StorageBuffer %uint
+%to_uint3 = OpTypePointer Input %uint3
+%id = OpVariable %to_uint3 Input
+%o = OpVariable %to_block StorageBuffer
+%u0 = OpConstant %uint 0
+%u1 = OpConstant %uint 1
+%u2 = OpConstant %uint 2
+%u4 = OpConstant %uint 4
+%u8 = OpConstant %uint 8
+%true = OpConstantTrue %bool
+%false = OpConstantFalse %bool
+%pair = OpConstantComposite %bool2 %true %false
+%main = OpFunction %void None %fn
+%begin = OpLabel
+%ids = OpLoad %uint3 %id
+%i = OpCompositeExtract %uint %ids 0
+%is_large = OpUGreaterThan %bool %i %u2
+OpBranch %header
+%header = OpLabel
+%k = OpPhi %uint %u0 %begin %next %body
+%same = OpPhi %bool %is_large %begin %is_large %body
+%flips = OpPhi %bool %false %begin %flipped %body
+%swaps = OpPhi %bool2 %pair %begin %swapped %body
+%goes_on = OpULessThan %bool %k %i
+OpLoopMerge %end %body None
+OpBranchConditional %goes_on %body %end
+%body = OpLabel
+%flipped = OpLogicalNot %bool %flips
+%swapped = OpVectorShuffle %bool2 %swaps %swaps 1 0
+%next = OpIAdd %uint %k %u1
+OpBranch %header
+%end = OpLabel
+OpBranch %single
+%single = OpLabel
+%n = OpPhi %uint %u0 %end %m %single
+%odd = OpPhi %bool %same %end %even %single
+%even = OpLogicalNot %bool %odd
+%m = OpIAdd %uint %n %u1
+%more = OpULessThan %bool %m %i
+OpLoopMerge %last %single None
+OpBranchConditional %more %single %last
+%last = OpLabel
+%first = OpCompositeExtract %bool %swaps 0
+%a = OpSelect %uint %same %u1 %u0
+%b = OpSelect %uint %flips %u2 %u0
+%c = OpSelect %uint %first %u4 %u0
+%d = OpSelect %uint %even %u8 %u0
+%ab = OpBitwiseOr %uint %a %b
+%cd = OpBitwiseOr %uint %c %d
+%all = OpBitwiseOr %uint %ab %cd
+%place = OpAccessChain %to_word %o %u0 %i
+OpStore %place %all
+OpReturn
+OpFunctionEnd
+"""
+
+HALVES = """#version 450
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+layout(local_size_x = 8) in;
+layout(binding = 0) buffer X { float x[]; };
+layout(binding = 1) buffer O { vec2 o[]; };
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    o[i] = vec2(float(float16_t(x[i])), vec2(f16vec2(x[i], 1)).x);
+}
+"""
+
+
+@pytest.fixture(params=[False, True], ids=["", "as elsewhere"])
+def env(request: pytest.FixtureRequest, device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs a test as the device needs it, and with what NVIDIA's driver needs."""
+    if request.param:
+        changed = replace(device.target_env, skips_half_rounding=True, fails_on_carried_truths=True)
+        monkeypatch.setitem(vars(device), "target_env", changed)
+
+
+def _run(device: lp.Device, language: lp.SourceLanguage, source: object, *arrays: lp.Array) -> None:
+    context = lp.Context([device])
+    bundle = lp.build(lp.create_kernel_bundle_from_source(context, language, source))
+    queue = lp.Queue(device, context=context)
+    queue.parallel_for(8, bundle.ext_oneapi_get_kernel("main"), *arrays).wait()
+
+
+@pytest.mark.usefixtures("env")
+def test_truths_that_loops_carry(device: lp.Device) -> None:
+    o = lp.zeros(8, lp.u32, device=device)
+    _run(device, lp.SourceLanguage.SPIRV, spirv_tools().assemble(TRUTHS), o)
+    i = np.arange(8)
+    first = i % 2 == 0
+    even = (i > 2) ^ (np.maximum(i, 1) % 2 == 1)
+    np.testing.assert_array_equal(o.numpy(), (i > 2) + 2 * (i % 2) + 4 * first + 8 * even)
+
+
+def test_no_loop_carries_truths_then() -> None:
+    module = parse(spirv_tools().assemble(TRUTHS))
+    changed = truths_as_words(module)
+    truths = {item.result_id for item in changed.instructions if item.opcode == Op.TypeBool}
+    phis = [item for item in changed.instructions if item.opcode == Op.Phi]
+    assert len(phis) == 6
+    assert not any(item.result_type in truths for item in phis)
+    assert spirv_tools().validate(serialise(changed), "vulkan1.3") is None
+    assert truths_as_words(changed) is changed
+
+
+@pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslang is not installed")
+@pytest.mark.usefixtures("env")
+def test_f32_that_becomes_f16_and_f32_again_is_rounded(device: lp.Device) -> None:
+    if not device.has(lp.Aspect.FP16):
+        pytest.skip("the device lacks fp16")
+    x = np.array([0, 2049, 2051, 4097, 65519, 65520, 0.1, -1e-3], np.float32)
+    o = lp.zeros(8, lp.f32x2, device=device)
+    _run(device, lp.SourceLanguage.GLSL, HALVES, lp.asarray(x, device=device), o)
+    with np.errstate(over="ignore"):
+        half = x.astype(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(o.numpy().reshape(8, 2).T, [half, half])
+
+
+IMPORTLESS = """
+OpCapability Shader
+OpCapability Float16
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%float = OpTypeFloat 32
+%half = OpTypeFloat 16
+%x = OpConstant %float 2049
+%main = OpFunction %void None %fn
+%begin = OpLabel
+%h = OpFConvert %half %x
+%f = OpFConvert %float %h
+OpReturn
+OpFunctionEnd
+"""
+
+
+def test_a_module_that_imports_no_functions_gets_them() -> None:
+    module = parse(spirv_tools().assemble(IMPORTLESS))
+    changed = halves_rounded(module)
+    names = [item.opcode for item in changed.instructions]
+    assert (names.count(Op.ExtInstImport), names.count(Op.ExtInst)) == (1, 1)
+    assert spirv_tools().validate(serialise(changed), "vulkan1.3") is None
+    plain = parse(spirv_tools().assemble(TRUTHS))
+    assert halves_rounded(plain) is plain
