@@ -29,8 +29,8 @@ from ..ir.split_module import SplitModule
 from ..ir.target_env import BindingModel, TargetEnv
 from ..ir.walk import operations
 from .aspect_usage import AspectUsage
+from .compute_requirements import compute_requirements, read_requirements
 from .propagate_aspects import PRE_OPTIMISATION_EXCLUDES, propagate
-from .requirements import compute_requirements, read_requirements
 from .select_instructions import select_instructions
 from .split_modules import split
 
@@ -168,7 +168,7 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
     from .optimise.pipeline import optimise
 
     if env.checks == "debug":
-        from .traps.traps import trap_cooperation
+        from .traps.cooperation import trap_cooperation
 
         trap_cooperation(module)
         done("trap-cooperation", module)

@@ -17,7 +17,7 @@ _PASSES = {
     "canonicalize": ("optimise.canonicalize", "Canonicalize"),
     "carry-results": ("carry_results", "CarryResults"),
     "coarsen": ("coarsen.coarsen", "CoarsenPass"),
-    "compute-requirements": ("requirements", "ComputeRequirementsPass"),
+    "compute-requirements": ("compute_requirements", "ComputeRequirementsPass"),
     "cse": ("optimise.cse", "CommonSubexpressionElimination"),
     "dce": ("optimise.dce", "DeadCodeElimination"),
     "expand-remainders": ("expand_remainders", "ExpandRemainders"),
@@ -37,7 +37,7 @@ _PASSES = {
     "speculate-rounds": ("speculate_rounds", "SpeculateRounds"),
     "split-modules": ("split_modules", "SplitModulesPass"),
     "trap-accesses": ("traps.accesses", "TrapAccesses"),
-    "trap-cooperation": ("traps.traps", "TrapCooperation"),
+    "trap-cooperation": ("traps.cooperation", "TrapCooperation"),
     "unroll-barriers": ("unroll_barriers", "UnrollBarriers"),
     "unroll-short": ("unroll_short", "UnrollShort"),
 }

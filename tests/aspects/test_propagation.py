@@ -346,7 +346,7 @@ def test_other_units_count_by_what_they_declare_until_the_image_is_checked():
     assert [w.message.splitlines()[0] for w in warnings] == [
         "function 'k' uses aspect 'fp16' not listed in 'sycl::device_has'"
     ]
-    from lapilli.passes.requirements import compute_requirements, read_requirements
+    from lapilli.passes.compute_requirements import compute_requirements, read_requirements
 
     (image,) = (i for i in split(module) if any(function_name(f) == "k" for f in functions(i)))
     (warning,) = compute_requirements(image)

@@ -13,8 +13,8 @@ from lapilli.ir.dialects import aspect
 from lapilli.ir.kernel_info import Requirements
 from lapilli.ir.parse import parse_module
 from lapilli.ir.property_set import REQUIREMENT_SET, requirement_properties
+from lapilli.passes.compute_requirements import compute_requirements, read_requirements
 from lapilli.passes.propagate_aspects import propagate
-from lapilli.passes.requirements import compute_requirements, read_requirements
 from lapilli.passes.split_modules import split
 
 

@@ -1,5 +1,11 @@
 """The checks of debug mode that look at a kernel as a whole: the pass trap-cooperation.
 
+input:    %s = memref.alloc()               output:   %s = memref.alloc()  %bits = memref.alloc()  (cleared)
+          memref.store %v, %s[%i]                     "kernel.atomic_rmw" or, %bits[%i / 32]  memref.store %v, %s[%i]
+          "gpu.barrier"()                             "gpu.barrier"()
+          %x = memref.load %s[%j]                     kernel.check %unset "element [{0}] of shared array 's' is read …"
+                                                      %x = memref.load %s[%j]
+
 The front end checks indices, divisors and NaN where it meets them.  What takes the whole kernel is done in IR: reads of
 memory that nothing was written to (`uninitialised`), and barriers that only some reach (`divergence`).
 

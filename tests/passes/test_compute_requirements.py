@@ -8,7 +8,7 @@ from lapilli.ir.device_config import DeviceConfig, Target
 from lapilli.ir.errors import InvalidError
 from lapilli.ir.kernel_info import Requirements
 from lapilli.ir.parse import parse_module
-from lapilli.passes.requirements import compute_requirements, read_requirements
+from lapilli.passes.compute_requirements import compute_requirements, read_requirements
 
 CONFIG = DeviceConfig(
     {name: Target(name=name, aspect_number=n) for name, n in (("a", 0x20001), ("b", 0x20000))}

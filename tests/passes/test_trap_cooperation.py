@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lapilli.ir.parse import parse_module
 from lapilli.ir.verify import verify_module
-from lapilli.passes.traps.traps import trap_cooperation
+from lapilli.passes.traps.cooperation import trap_cooperation
 
 SHARED = "memref<64xf32, #spirv.storage_class<Workgroup>>"
 
