@@ -122,6 +122,10 @@ class DeviceImage:
         """Returns the image with its kernels at other source locations: the same code, which keeps its digest."""
         return _assembled(replace(_metadata(self), kernels=kernels), self.spirv, self.digest)
 
+    def identified(self, digest: bytes) -> DeviceImage:
+        """Returns the image under another digest, as one that has a driver's code besides."""
+        return _assembled(_metadata(self), self.spirv, digest)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Metadata:

@@ -1,4 +1,4 @@
-"""``lapilli cache info | prune | clear``: looks at and empties the cache on disk."""
+"""``lapilli cache [info | prune | clear]``: looks at and empties the cache on disk."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ KINDS = {"image": "device images", "names": "names they read", "pipelines": "pip
 """Prefix of an entry's name -> what it is."""
 
 
-@click.group("cache")
-def command() -> None:
-    """Compiled kernels and pipelines on disk."""
+@click.group("cache", invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Compiled kernels and pipelines on disk; without a command what `info` prints."""
+    if context.invoked_subcommand is None:
+        context.invoke(info)
 
 
 @command.command()

@@ -13,6 +13,7 @@ from typing import Literal
 from ..ir.kernel_info import KernelInfo, Requirements
 from ..ir.kernel_info import SpecConstantInfo as ConstantInfo
 from ..ir.property_set import requirement_properties
+from ..ir.sha256 import sha256
 from ..ir.target_env import SPIRV_TARGET, TargetEnv
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_errors import ConstraintError, no_constructor, type_name
@@ -49,6 +50,7 @@ class DeviceImage:
     _only_on: Device | None
     _toolchain: Toolchain
     _native: NativeCode | None
+    _spirv_digest: bytes
     _lock: threading.Lock
     _is_from_source: bool
     origin: tuple[InputImage, TargetEnv] | None
@@ -139,6 +141,9 @@ class DeviceImage:
         made = cls._bare(state, ids, symbols, toolchain)
         made.files = dict.fromkeys(ids.values(), file)
         made._loaded, made._native = image, native
+        if native is not None:  # equality and traces tell it from its SPIR-V
+            made._loaded = image.identified(sha256(native.digest + image.digest).digest())
+            made._spirv_digest = image.digest
         made._requirements, made._env = image.requirements, image.target_env
         return made
 
@@ -154,7 +159,7 @@ class DeviceImage:
         made._state, made._ids, made._symbols, made._toolchain = state, ids, symbols, toolchain
         made._source = made._load = made._loaded = made._only_on = made._native = None
         made._lock = threading.Lock()
-        made._is_from_source = False
+        made._is_from_source, made._spirv_digest = False, b""
         made.origin, made.parts, made.files, made.addressed = None, (), {}, {}
         return made
 
@@ -342,9 +347,12 @@ class DeviceImage:
     @property
     def digest(self) -> bytes:
         """Identifies the code: IR, SPIR-V with its metadata, or a driver's code."""
-        if self._native is not None:
-            return self._native.digest
         return self.binary.digest if self._source is None else self._source.digest
+
+    @property
+    def spirv_digest(self) -> bytes:
+        """Identifies the SPIR-V with its metadata, whatever a driver made of it."""
+        return self._spirv_digest or self.binary.digest
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DeviceImage):

@@ -247,7 +247,7 @@ def _require_one_version(what: str, parts: Sequence[KernelBundle], devices: Iter
             if image is None or other is None:
                 continue
             (where, content), (other_where, other_content) = image.files[id_], other.files[id_]
-            if content != other_content and image.binary.digest != other.binary.digest:
+            if content != other_content and image.spirv_digest != other.spirv_digest:
                 raise InvalidError(
                     f"{what}: kernel '{id_.qualified_name}' is in two bundle files with different code for device "
                     f"'{device.selector}', {other_where} and {where}; expected one version of it: load one of them, "

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
 from ..ir.errors import InvalidError
 from .spec_values import SpecConstant as SpecializationConstant
 
 
-class SpecConstant:
-    """A specialization constant of a command group.  One made without a group has no value."""
+class SpecConstant(NDArrayOperatorsMixin):
+    """A specialization constant of a command group, which computes as its value; one made without a group has none."""
 
     __lapilli_placeholder__ = True
     __slots__ = ("_constant", "_read")
@@ -63,8 +66,21 @@ class SpecConstant:
             return self is other
         return self.get() == (other.get() if isinstance(other, SpecConstant) else other)
 
+    def __ne__(self, other: object) -> Any:
+        return object.__ne__(self, other)
+
     def __hash__(self) -> int:
         return object.__hash__(self) if self._constant is None else hash(self.get())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.get(), dtype)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        values = [part.get() if isinstance(part, SpecConstant) else part for part in inputs]
+        return getattr(ufunc, method)(*values, **kwargs)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.get()[index]
 
     def __bool__(self) -> bool:
         return bool(self.get())

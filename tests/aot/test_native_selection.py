@@ -59,6 +59,7 @@ def test_a_selector_chooses_between_native_code_and_spirv(file, device, context)
         return select
 
     images = {image.format: image for image in bundle if image.has_kernel("scaled")}
+    assert images["native"].binary.digest != images["spirv"].binary.digest, "the trace tells which one ran"
     for wanted in ("native", "spirv"):
         assert launch(queue, bundle, of_format(wanted)) == (2.0, images[wanted].binary.digest.hex())
     assert seen == [set(bundle)] * 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import lapilli as lp
@@ -39,6 +40,22 @@ def test_a_placeholder_compares_as_its_value(queue):
         assert placeholder == 8 and placeholder != 9 and other == 1.5 and placeholder != other
         assert {placeholder: 1}[8] == 1
     assert lp.SpecConstant() != 8 and lp.SpecConstant() != placeholder
+
+
+@pytest.mark.behaviour("SC-23")
+def test_a_placeholder_computes_as_its_value(queue):
+    """C++'s is converted wherever a value stands."""
+    table = lp.SpecializationId(lp.FixedArray[lp.f32, 2, 2])
+    with queue.submit() as h:
+        a, b = h.set_spec_constant(A, 8), h.get_spec_constant(B)
+        weights = h.set_spec_constant(table, [[1, 2], [3, 4]])
+    assert (a + 1, 1 + a, a * b, 2.0 - b, a // 3, -a, a < 9, a >= 9) == (9, 9, 12.0, 0.5, 2, -8, True, False)
+    assert np.asarray(weights).dtype == np.float32
+    np.testing.assert_array_equal(weights, [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(2 * weights, [[2, 4], [6, 8]])
+    assert weights[1, 0] == 3 and weights[0][1] == 2
+    with pytest.raises(lp.InvalidError, match="stands for no constant"):
+        lp.SpecConstant() + 1
 
 
 @pytest.mark.behaviour("SC-23")

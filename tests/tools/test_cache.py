@@ -38,6 +38,11 @@ def test_info_counts_each_kind(filled: DiskCache, capsys: pytest.CaptureFixture[
     assert "pipeline caches        1 entries" in text
 
 
+def test_without_a_command_it_prints_the_same(filled: DiskCache, capsys: pytest.CaptureFixture[str]) -> None:
+    assert str(filled.folder) in (text := output(capsys))
+    assert text == output(capsys, "info")
+
+
 def test_prune_keeps_what_fits(filled: DiskCache, capsys: pytest.CaptureFixture[str]) -> None:
     assert output(capsys, "prune", "--size", "2500") == "removed 1 entries\n"
     assert len(filled.entries()) == 2
