@@ -478,8 +478,8 @@ f64x4: TypeAlias = _Vector
 f64x8: TypeAlias = _Vector
 f64x16: TypeAlias = _Vector
 
-class Aligned:
-    def __class_getitem__(cls, parameters: Any) -> Any: ...
+# To checkers lp.Aligned[lp.f32, 16] is lp.f32.
+Aligned = Annotated
 
 @overload
 @dataclass_transform()

@@ -122,6 +122,8 @@ def test_stub_has_exactly_the_public_names() -> None:
             names.add(node.name)
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             names.add(node.target.id)
+        elif isinstance(node, ast.Assign):
+            names.update(target.id for target in node.targets if isinstance(target, ast.Name))
         elif isinstance(node, ast.ImportFrom) and node.level:
             names.update(alias.asname or alias.name for alias in node.names)
     public = {name for name in names if not name.startswith("_")}

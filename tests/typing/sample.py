@@ -35,6 +35,7 @@ SAMPLE = lp.SpecializationId(Sample, value=2.0)
 class Ray:
     origin: lp.f32x3
     direction: lp.f32x3 = lp.f32x3(0.0, 0.0, 1.0)  # on the host tuples do too, which checkers refuse
+    length: lp.Aligned[lp.f32, 16] = 1.0
 
 
 @lp.kernel
@@ -44,6 +45,7 @@ def turned(rays: lp.Array[Ray], ends: lp.Out[lp.f32x3]) -> None:
     ends[i] = rays[i].origin + turn[0, 1] * rays[i].direction
 
 
+print(np.dtype(Ray).itemsize, 2.0 * Ray(lp.f32x3(0.0)).length)
 turned[1](lp.asarray([Ray(lp.f32x3(0.0, 0.0, 0.0))]), lp.empty(1, lp.f32x3))
 interpret(turned, 1, (np.zeros(1, np.float32), np.zeros((1, 3), np.float32)))
 shared = np.from_dlpack(lp.ones(4))
