@@ -12,6 +12,7 @@ from xdsl.ir import Dialect
 _UPSTREAM = {
     "builtin": ("builtin", "Builtin"),
     "func": ("func", "Func"),
+    "affine": ("affine", "Affine"),
     "arith": ("arith", "Arith"),
     "math": ("math", "Math"),
     "scf": ("scf", "Scf"),

@@ -143,7 +143,7 @@ def _without_promises(op_class: type[Operation]) -> type[Operation]:
     return Plain
 
 
-_EXTENDED = ("arith.", "gpu.", "index.", "math.is", "memref.", "scf.forall", "vector.")
+_EXTENDED = ("affine.", "arith.", "gpu.", "index.", "math.is", "memref.", "scf.forall", "vector.")
 
 
 def _more_operations(name: str) -> type[Operation] | None:
@@ -226,6 +226,11 @@ def _explained(message: str) -> str:
         return f"{message}; kernels are made of the dialects {', '.join(DIALECTS)}: lower it to these with mlir-opt"
     if unknown is not None and unknown[1].startswith("spirv."):
         return f"{message}; the spirv dialect here has what compute shaders may use, and nothing of OpenCL's kernels"
+    if "(semi-affine)" in message:
+        return (
+            "an affine expression multiplies and divides by constants only; compute that with arith.muli, "
+            "arith.floordivsi or arith.remsi"
+        )
     # xDSL names the token that it expected by a spelling, and this one has none.
     if message.startswith(" in "):
         return "expected an operation, a block or }"
@@ -282,7 +287,7 @@ def parse_module(text: str, name: str = "<string>", context: Context | None = No
     except Exception as error:
         # xDSL's attributes refuse their parameters with exceptions of many kinds and without a span: the
         # parser stands behind what it just refused.
-        raise lines.error(str(error) or type(error).__name__, parser.pos) from error
+        raise lines.error(_explained(str(error) or type(error).__name__), parser.pos) from error
     for op in [
         op for op in parser.starts if op.name == _MODULE_END
     ]:  # MLIR up to 19 writes it in generic syntax

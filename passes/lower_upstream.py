@@ -18,12 +18,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..ir.call_graph import functions
+from .upstream.affine import AFFINE
 from .upstream.all_reduce import ALL_REDUCE
 from .upstream.allocations import erase_globals, settle_arrays
 from .upstream.arithmetic import ARITHMETIC
 from .upstream.arrays import resolve_views
 from .upstream.calls import inline_calls_of_parts
 from .upstream.control_flow import CONTROL_FLOW
+from .upstream.dynamic_memory import settle_dynamic_memory
 from .upstream.functions import FUNCTIONS
 from .upstream.groups import GROUPS
 from .upstream.place import Lowering, replace
@@ -37,10 +39,11 @@ _SCALARS: dict[str, Lowering] = {**ALL_REDUCE, **ARITHMETIC, **FUNCTIONS, **GROU
 def lower_upstream(module: ModuleOp, *, with_asserts: bool = True) -> None:
     """Replaces upstream's operations; those that assert go where `with_asserts` is not set.  Raises `PassError`."""
     inline_calls_of_parts(module)
-    _lower(module, CONTROL_FLOW)
+    _lower(module, {**AFFINE, **CONTROL_FLOW})
     take_vectors_apart(module)
     _lower(module, _SCALARS if with_asserts else {**_SCALARS, "cf.assert": no_check})
     for function in list(functions(module)):
+        settle_dynamic_memory(function)
         settle_arrays(function)
         resolve_views(function)
     erase_globals(module)

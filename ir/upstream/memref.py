@@ -26,7 +26,7 @@ from xdsl.parser import Parser
 from ..narrowing import is_memref_type
 from .reading import ENDS, PURE, array_access, end_with, read_only, resolve_access, with_attributes
 
-_KINDS = (
+KINDS = (
     *("addf", "addi", "assign", "maximumf", "maxs", "maxu", "minimumf", "mins", "minu", "mulf", "muli"),
     *("ori", "andi", "maxnumf", "minnumf", "xori"),
 )
@@ -36,8 +36,8 @@ _KINDS = (
 def _atomic_rmw(parser: Parser) -> Operation:
     start = parser.pos
     word = parser.parse_identifier()
-    if word not in _KINDS:
-        parser.raise_error(f"expected one of {', '.join(_KINDS)}, found {word}", start)
+    if word not in KINDS:
+        parser.raise_error(f"expected one of {', '.join(KINDS)}, found {word}", start)
     value = parser.parse_unresolved_operand()
     parser.parse_punctuation(",")
     array, indices = array_access(parser)
@@ -48,7 +48,7 @@ def _atomic_rmw(parser: Parser) -> Operation:
     return memref.AtomicRMWOp.create(
         operands=parser.resolve_operands([value, array, *indices], types, parser.pos),
         result_types=type_.outputs.data,
-        properties={"kind": IntegerAttr(_KINDS.index(word), i64)},
+        properties={"kind": IntegerAttr(KINDS.index(word), i64)},
         attributes=attributes,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from .affine import AFFINE_OPERATIONS
 from .arith import ARITHMETIC
 from .gpu import GPU_OPERATIONS
 from .index import INDEX_OPERATIONS
@@ -16,7 +17,14 @@ from .vectors import VECTOR_OPERATIONS
 UPSTREAM_OPERATIONS: dict[str, type[Operation]] = {
     kind.name: kind
     for kind in (
-        *(*ARITHMETIC, *GPU_OPERATIONS, *INDEX_OPERATIONS, *MEMREF_OPERATIONS, *SCF_OPERATIONS),
+        *(
+            *AFFINE_OPERATIONS,
+            *ARITHMETIC,
+            *GPU_OPERATIONS,
+            *INDEX_OPERATIONS,
+            *MEMREF_OPERATIONS,
+            *SCF_OPERATIONS,
+        ),
         *(*VECTOR_MEMORY_OPERATIONS, *VECTOR_OPERATIONS, *VECTOR_SUM_OPERATIONS),
     )
 }

@@ -5,6 +5,8 @@ add mul minsi minui maxsi maxui minnumf maxnumf minimumf maximumf and or xor
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -42,6 +44,17 @@ def combined(
         )
     flags = {"fastmath": fastmath or NO_FLAGS} if is_float else {}
     return place.emit(kind, [lhs, rhs], lhs.type, **flags)
+
+
+def neutral(place: UpstreamPlace, word: str, type_: Attribute) -> SSAValue:
+    """Returns what changes nothing where it is combined with another value."""
+    if not is_whole(type_):
+        infinite = {"min": float("inf"), "max": float("-inf"), "add": -0.0, "mul": 1.0}
+        return place.constant(infinite[word[:3]], type_)
+    width = 32 if isinstance(type_, IndexType) else cast("Any", type_).width.data
+    lowest, highest = -(1 << width - 1), (1 << width - 1) - 1
+    numbers = {"add": 0, "mul": 1, "or": 0, "xor": 0, "and": -1, "minsi": highest, "maxsi": lowest}
+    return place.constant(numbers.get(word, -1 if word == "minui" else 0), type_)
 
 
 def is_whole(type_: Attribute) -> bool:

@@ -115,15 +115,7 @@ def _moved(place: UpstreamPlace) -> Sequence[SSAValue]:
     raise place.refused("there are no copies beside the kernel; copy with memref.copy")
 
 
-def _dynamic_memory(place: UpstreamPlace) -> Sequence[SSAValue]:
-    raise place.refused(
-        "the size of memory of a work-group is known when the kernel is compiled; make it with memref.alloc, of the "
-        "space #gpu.address_space<workgroup>"
-    )
-
-
 UPDATES: dict[str, Lowering] = {
-    "gpu.dynamic_shared_memory": _dynamic_memory,
     "memref.atomic_rmw": atomic_update,
     "memref.dealloc": _without_effect,
     "memref.dma_start": _moved,

@@ -17,7 +17,7 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ...ir.attribute_values import elements
 from ...ir.upstream.reading import integers_of
-from .combining import combined, is_whole
+from .combining import combined, is_whole, neutral
 from .place import NO_FLAGS
 from .vector_place import VectorLowering, VectorPlace, element_of, places_of, position_of, shape_of
 
@@ -57,7 +57,7 @@ def masked_reduction(place: VectorPlace, bits: Sequence[SSAValue]) -> Parts:
     """Lowers a reduction inside of `vector.mask`: what the mask leaves out changes nothing."""
     source, *start = place.op.operands
     parts = place.parts(source)
-    first = place.parts(start[0]) if start else [_neutral(place, _word(place), parts[0].type)]
+    first = place.parts(start[0]) if start else [neutral(place, _word(place), parts[0].type)]
     return [[_reduced(place, parts, first, bits)]]
 
 
@@ -69,17 +69,6 @@ def _reduced(
     for value, bit in zip(values[1:], bits[len(bits) - len(values) + 1 :], strict=True):
         result = _where(place, bit, combined(place, _word(place), result, value, _flags(place)), result)
     return result
-
-
-def _neutral(place: VectorPlace, word: str, type_: Attribute) -> SSAValue:
-    """Returns what changes nothing."""
-    if not is_whole(type_):
-        infinite = {"min": float("inf"), "max": float("-inf"), "add": -0.0, "mul": 1.0}
-        return place.constant(infinite[word[:3]], type_)
-    width = cast("Any", type_).width.data
-    lowest, highest = -(1 << width - 1), (1 << width - 1) - 1
-    numbers = {"add": 0, "mul": 1, "or": 0, "xor": 0, "and": -1, "minsi": highest, "maxsi": lowest}
-    return place.constant(numbers.get(word, -1 if word == "minui" else 0), type_)
 
 
 def multi_reduction(place: VectorPlace) -> Parts:

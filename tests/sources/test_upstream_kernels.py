@@ -11,13 +11,14 @@ import pytest
 import lapilli as lp
 
 from . import upstream_cpu
+from .upstream_affine import AFFINE
 from .upstream_arithmetic import ARITHMETIC
 from .upstream_kernels import ITEMS, WIDTH, N, X, expected_of, kernel_text
 from .upstream_memory import MEMORY
 from .upstream_transfers import TRANSFERS
 from .upstream_vectors import VECTORS
 
-CASES = {**VECTORS, **TRANSFERS, **MEMORY, **ARITHMETIC}
+CASES = {**VECTORS, **TRANSFERS, **MEMORY, **ARITHMETIC, **AFFINE}
 
 
 @pytest.mark.device

@@ -11,9 +11,11 @@ import lapilli as lp
 from lapilli.frontend.source_images import prepare
 from lapilli.ir.parse import parse_module
 from lapilli.ir.target_env import TargetEnv
+from lapilli.passes.lower_upstream import lower_upstream
 from lapilli.passes.pipeline import compile_module
 
 from .test_upstream_kernels import CASES, kernel_text
+from .upstream_affine import AFFINE
 
 _HEAD = """gpu.module @m {
   gpu.func @k(%x: memref<?xf32>, %n: memref<?xi32>, %t: memref<4x4xf32>) kernel {
@@ -24,15 +26,30 @@ _HEAD = """gpu.module @m {
 """
 _LINE = 7
 _DEEP = f"memref<{'1x' * 40}f32>"
+_SPACE = "#gpu.address_space<workgroup>"
+_BYTES = f"memref<?xi8, {_SPACE}>"
+_DYNAMIC = f"%c8 = arith.constant 8 : index\n    %d = gpu.dynamic_shared_memory : {_BYTES}\n"
 REFUSED = {
     "gpu.launch_func @k::@f blocks in (%i, %i, %i)": "it is for the host: a kernel is a gpu.func",
     "%m = gpu.subgroup_mma_load_matrix %x[%i]": "write spirv.KHR.CooperativeMatrix",
     "vector.print %v : vector<4xf32>": "write gpu.printf",
     "%r = vector.type_cast %x : memref<?xf32> to memref<vector<4xf32>>": "vector.load, vector.store",
-    "affine.for %j = 0 to 4 { }": "mlir-opt --lower-affine",
+    "affine.dma_wait %x[%i], %i : memref<?xf32>": "write affine.load and affine.store",
+    "%r = affine.apply affine_map<(d0)[s0] -> (d0 mod s0)>(%i)[%i]": "compute that with arith",
+    "%r = affine.apply affine_map<(d0) -> (d0)>(%i, %i)": "must match the sum of the dimensions and symbols",
+    "%r = affine.load %x[%i mod %i] : memref<?xf32>": "compute that with arith",
+    "%r = affine.apply affine_map<(d0) -> (d0 mod 0)>(%i)": "divides by what is no positive constant",
+    f"%r = affine.load %x[{'(' * 200}%i{')' * 200}] : memref<?xf32>": "at most 100 parentheses",
+    f"%r = affine.load %x[{'%i mod 7 + ' * 300}%i] : memref<?xf32>": "more than 200 operators around each other",
+    'affine.parallel (%j) = (0) to (4) reduce ("addx") -> (f32) { }': "expected one of addf, addi",
+    "affine.for %j = 0 to 4 step 0 { }": "expected a positive one",
     "%r = tensor.empty() : tensor<4xf32>": "mlir-opt --one-shot-bufferize",
     "memref.dma_wait %x[%i], %i : memref<?xf32>": "write memref.copy",
-    "%d = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>": "make it with memref.alloc",
+    f"{_DYNAMIC}    %w = memref.view %d[%i][] : {_BYTES} to memref<4xf32, {_SPACE}>": "begins at a constant byte",
+    f"{_DYNAMIC}    %w = memref.view %d[%c8][%i] : {_BYTES} to memref<?xf32, {_SPACE}>": "constant extents",
+    f"{_DYNAMIC}    %w = memref.load %d[%i] : {_BYTES}": "divided by memref.view alone",
+    f"{_DYNAMIC}    %w = memref.view %d[%c8][] : {_BYTES} to memref<4xf32, {_SPACE}>\n"
+    f"    %u = memref.view %d[%c8][] : {_BYTES} to memref<4xi32, {_SPACE}>": "give each type bytes of its own",
     "%p = memref.extract_aligned_pointer_as_index %x : memref<?xf32> -> index": "pass the array and an offset",
     "%f = arith.constant 1.0 : f64\n    %r = arith.truncf %f downward : f64 to f32": "round with math.floor",
     "%r = vector.broadcast %i : index to vector<[4]xindex>": "give it a fixed one",
@@ -80,13 +97,70 @@ def test_what_mlir_prints_is_read_in_both_syntaxes():
     if tool is None:
         pytest.skip("mlir-opt is not installed")
     mark = "\n// -----\n"
-    together = mark.join(kernel_text(name, case) for name, case in CASES.items())
+    names = [
+        name for name in CASES if name not in AFFINE
+    ]  # of ids of a gpu.func upstream takes no affine expressions
+    together = mark.join(kernel_text(name, CASES[name]) for name in names)
     for option in ((), ("--mlir-print-op-generic",)):
         command = [tool, "--split-input-file", *option]
         done = subprocess.run(
             command, input=together, capture_output=True, text=True, timeout=120, check=True
         )
         printed = done.stdout.split("// -----")
-        assert len(printed) == len(CASES)
+        assert len(printed) == len(names)
         for text in printed:
             _compile(text)
+
+
+AFFINE_FUNCTION = """
+#even = affine_set<(d0, d1)[s0] : (d0 - d1 >= 0, s0 - d0 - 1 >= 0, d0 mod 2 == 0)>
+func.func @k(%i: index, %x: memref<?xf32>) {
+  %c3 = arith.constant 3 : index
+  %a = affine.apply affine_map<(d0)[s0] -> (d0 + s0)>(%i)[%c3]
+  %least = affine.min affine_map<(d0)[s0] -> (d0, s0, 10)>(%i)[%c3]
+  %most = affine.max affine_map<(d0)[s0] -> (d0, s0, d0 - 5)>(%i)[%c3]
+  %zero = arith.constant 0.0 : f32
+  %s = affine.for %j = 0 to 10 iter_args(%t = %zero) -> (f32) {
+    %v = affine.load %x[%j + 2] : memref<?xf32>
+    %n = arith.addf %t, %v : f32
+    affine.yield %n : f32
+  }
+  affine.for %j = max affine_map<(d0) -> (d0, 2)>(%i) to min affine_map<(d0)[s0] -> (d0 + 10, s0)>(%c3)[%c3] step 2 {
+    affine.store %s, %x[%j * 2 + symbol(%c3)] : memref<?xf32>
+  }
+  %r = affine.if #even(%i, %a)[%c3] -> index {
+    affine.yield %a : index
+  } else {
+    affine.yield %least : index
+  }
+  affine.if affine_set<(d0) : (d0 - 1 >= 0)>(%i) {
+    affine.store %s, %x[-%i + 7] : memref<?xf32>
+  }
+  affine.parallel (%p, %q) = (0, max(%i - 3, 0)) to (10, min(%i, 20)) step (1, 2) {
+    affine.store %s, %x[%p + %q] : memref<?xf32>
+  }
+  %sum:2 = affine.parallel (%p) = (0) to (10) reduce ("addf", "mulf") -> (f32, f32) {
+    %v = affine.load %x[%p floordiv 2] : memref<?xf32>
+    affine.yield %v, %v : f32, f32
+  }
+  %d:2 = affine.delinearize_index %i into (%c3, %c3) : index, index
+  %four = affine.vector_load %x[%i + 4] : memref<?xf32>, vector<4xf32>
+  affine.vector_store %four, %x[%i] : memref<?xf32>, vector<4xf32>
+  affine.prefetch %x[%i + 5], write, locality<0>, data : memref<?xf32>
+  return
+}
+"""
+
+
+@pytest.mark.parametrize("option", [(), ("--mlir-print-op-generic",)], ids=["custom", "generic"])
+def test_affine_operations_as_mlir_prints_them(option: tuple[str, ...]):
+    tool = shutil.which("mlir-opt-19") or shutil.which("mlir-opt")
+    if tool is None:
+        pytest.skip("mlir-opt is not installed")
+    done = subprocess.run(
+        [tool, *option], input=AFFINE_FUNCTION, capture_output=True, text=True, timeout=120, check=True
+    )
+    module = parse_module(done.stdout, "<M>").module
+    lower_upstream(module)
+    module.verify()
+    assert not [op.name for op in module.walk() if op.name.startswith("affine.")]
