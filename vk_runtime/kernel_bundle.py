@@ -152,9 +152,10 @@ class KernelBundle(VulkanObject):
 
     @property
     def kernel_names(self) -> tuple[str, ...]:
-        """The names of its kernels; those of different Python modules may be equal."""
+        """The names of its kernels, those from source too; those of different Python modules may be equal."""
         self._require("kernel_names")
-        return items(id_.name for id_ in self.kernel_ids)
+        held = dict.fromkeys(image.id_of(name) for image in self._images for name in image.kernels)
+        return items(id_.name for id_ in held if id_ is not None)
 
     def get_kernel_names(self) -> list[str]:
         """Returns `kernel_names` as a list."""

@@ -373,6 +373,7 @@ def test_kernels_from_source_have_no_ids(context):
     before = lp.get_kernel_ids()
     kb = lp.build(create(context))
     assert kb.get_kernel_ids() == []
+    assert sorted(kb.get_kernel_names()) == ["affine", "iota"], "names they have"
     assert [image.get_kernel_ids() for image in kb] == [[]]
     assert lp.get_kernel_ids() == before
     with pytest.raises(lp.UnknownKernelError):
