@@ -64,7 +64,9 @@ def test_rows_where_vectors_belong(device):
 
 def test_keywords_work(arrays):
     x, y = arrays
-    add[8](n=8, y=y, x=x).wait()
+    x.fill(2.0)
+    add[8](n=3, y=y, x=x)
+    assert y.numpy().tolist() == [2.0] * 3 + [0.0] * 5
 
 
 def test_ndarray_where_an_array_belongs(arrays):
