@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 
 from ..ir.create import create
 from .checks import check_index, check_nan, is_debug
-from .conversions import CMPI, as_index, convert, store_convert
+from .conversions import CMPI, as_index, convert, index_constant, store_convert
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, IR_INDEX, integer_attribute, ir_type, storage_type
 from .local_arrays import LARGEST_EXTENT, local_array_index
@@ -78,16 +78,6 @@ def _wide_constant(fb: FunctionBuilder, array: Array, dimension: int, index: Sca
         found = fb.emit(arith.AddiOp, [fb.ssa(array_extent(fb, array, dimension)), found], ir_type(kind))
     assert found is not None
     return fb.cast_to_index(found)
-
-
-def index_constant(fb: FunctionBuilder, value: int) -> SSAValue:
-    """Returns a constant of type index."""
-    return fb.prologue_value(
-        (IR_INDEX, value),
-        arith.ConstantOp,
-        IR_INDEX,
-        properties={"value": integer_attribute(value, IR_INDEX)},
-    )
 
 
 def _extent_index(fb: FunctionBuilder, array: Array, dimension: int) -> SSAValue:

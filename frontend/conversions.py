@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..ir.dialects.kernel import IN_RANGE
 from .function_builder import FunctionBuilder
-from .ir_types import BOOL, F32, F64, I32, ir_type
+from .ir_types import BOOL, F32, F64, I32, IR_INDEX, integer_attribute, ir_type
 from .literal_choices import is_taken_anew, note_rounded_literal, select
 from .promotion import fits, low_bits, rounded, saturated, settled
 from .types import ScalarType, bf16
@@ -275,6 +275,35 @@ def as_index(fb: FunctionBuilder, value: Scalar, node: ast.AST, what: str) -> Sc
     if value.is_weak or value.type.bits < 32:
         return adapt(fb, value, I32, node)
     return value
+
+
+def literal_position(fb: FunctionBuilder, index: Scalar, length: int, node: ast.AST) -> int | None:
+    """Returns the position from 0 that a literal index names, None for other indices.
+
+    Raises:
+        CompileError: it is out of range.
+    """
+    if index.const is None:
+        return None
+    position = int(index.const)
+    if not -length <= position < length:
+        raise fb.error(
+            node,
+            f"index {position} is out of range of a dimension of length {length}",
+            "LP2042",
+            hint=f"indices go from 0 to {length - 1}",
+        )
+    return position % length
+
+
+def index_constant(fb: FunctionBuilder, value: int) -> SSAValue:
+    """Returns a constant of type index."""
+    return fb.prologue_value(
+        (IR_INDEX, value),
+        arith.ConstantOp,
+        IR_INDEX,
+        properties={"value": integer_attribute(value, IR_INDEX)},
+    )
 
 
 def kept_in_range(fb: FunctionBuilder, index: Scalar, extent: Scalar) -> Scalar:

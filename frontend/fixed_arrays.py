@@ -17,7 +17,7 @@ from ..ir.dialects.spirv.enums import StorageClass
 from ..ir.dialects.spirv.memory import AccessChainOp, LoadOp, StoreOp, VariableOp
 from ..ir.dialects.spirv.types import ArrayType as SpirvArrayType
 from ..ir.dialects.spirv.types import PointerType
-from .conversions import as_index, kept_in_range
+from .conversions import as_index, kept_in_range, literal_position
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
 from .types import FixedArrayType, i64
@@ -183,16 +183,9 @@ def _part_type(fixed: FixedArrayType, depth: int) -> Attribute:
 
 def _checked(fb: FunctionBuilder, index: Scalar, length: int, node: ast.AST) -> Scalar:
     """Returns an index that is in range: checked now, known from its bounds, or clamped."""
-    if index.const is not None:
-        position = int(index.const)
-        if not -length <= position < length:
-            raise fb.error(
-                node,
-                f"index {position} is out of range of a dimension of length {length}",
-                "LP2042",
-                hint=f"indices go from 0 to {length - 1}",
-            )
-        return Scalar(index.type, const=position % length)
+    position = literal_position(fb, index, length, node)
+    if position is not None:
+        return Scalar(index.type, const=position)
     return index_in_range(fb, index, length, "a fixed array", node)
 
 

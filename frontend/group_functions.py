@@ -17,7 +17,7 @@ from .helpers import call_helper
 from .ir_types import BOOL, I32
 from .local_arrays import new_array
 from .sub_group_types import is_direct
-from .sub_groups import operand, operation, work_group_size
+from .sub_groups import broadcast_lane, operand, operation, work_group_size
 from .types import ScalarType
 from .values import Scalar, Static, Value
 
@@ -41,10 +41,7 @@ def compile_arithmetic(fb: FunctionBuilder, node: ast.Call, arguments: list[Valu
 @intrinsic("group.broadcast")
 def compile_broadcast(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``lp.group.broadcast(v, lane=0)``; the lane is a linear id, the same for all."""
-    lane = next((fb.evaluate(k.value) for k in node.keywords if k.arg == "lane"), None)
-    expect_count(fb, node, arguments, "lp.group.broadcast", 1, 2 if lane is None else 1)
-    if lane is None:
-        lane = arguments[1] if len(arguments) == 2 else Scalar(I32, const=0)
+    lane = broadcast_lane(fb, node, arguments)
     value = operand(fb, node.args[0], arguments[0], "lp.group.broadcast")
     return _call(fb, node, group_library.broadcast, {"value": value, "lane": lane})
 

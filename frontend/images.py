@@ -18,10 +18,10 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..ir.dialects.kernel_image import CHANNELS, KINDS, ImageReadOp, ImageSampleOp, ImageSizeOp, ImageWriteOp
 from ..ir.dialects.kernel_image import ImageType as IrImageType
-from .array_elements import index_constant, require_readable, require_writable
+from .array_elements import require_readable, require_writable
 from .checks import check_index, is_debug
 from .composites import convert_composite, typed_value_of
-from .conversions import as_index, convert
+from .conversions import as_index, convert, index_constant
 from .function_builder import FunctionBuilder
 from .image_types import ImageType
 from .ir_types import F32, IR_INDEX, ir_type

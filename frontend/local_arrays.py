@@ -24,10 +24,10 @@ from ..ir.dialects.spirv.attributes import StorageClassAttr
 from ..ir.dialects.spirv.enums import StorageClass
 from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
 from .aspect_lowering import use_struct
-from .conversions import as_index, convert, kept_in_range
+from .conversions import as_index, convert, index_constant, kept_in_range, literal_position
 from .dispatch import intrinsic
 from .function_builder import AccessUse, FunctionBuilder
-from .ir_types import INDEX_TYPE, IR_INDEX, integer_attribute
+from .ir_types import INDEX_TYPE, IR_INDEX
 from .storage import local_element_type
 from .struct_types import value_type_of
 from .types import ArrayType, Type
@@ -219,12 +219,7 @@ def local_array_parameter(
         if length is not None:
             extents.append(Scalar(INDEX_TYPE, const=length, bounds=(length, length)))
             continue
-        number = fb.prologue_value(
-            (IR_INDEX, dimension),
-            arith.ConstantOp,
-            IR_INDEX,
-            properties={"value": integer_attribute(dimension, IR_INDEX)},
-        )
+        number = index_constant(fb, dimension)
         key = ("dim", position, dimension)
         index = fb.prologue_value(key, memref.DimOp, IR_INDEX, operands=(argument, number))
         # Lengths have 32 bits also where ids have 64.
@@ -255,37 +250,19 @@ def local_array_index(
     """
     where = fb.node or fb.source.tree
     length, extent = array.shape[dimension], array.extents[dimension]
-    if index.const is not None and length is not None:
-        position = int(index.const)
-        if not -length <= position < length:
-            raise fb.error(
-                where,
-                f"index {position} is out of range of a dimension of length {length}",
-                "LP2042",
-                hint=f"indices go from 0 to {length - 1}",
-            )
-        if fb.is_dry:
-            return None
-        return _index_constant(fb, position % length)
+    position = None if length is None else literal_position(fb, index, length, where)
     if fb.is_dry:
         return None
+    if position is not None:
+        return index_constant(fb, position)
     if index.const is not None and int(index.const) < 0:
         ends = [_required(fb, extent), fb.constant(max(int(index.const), -LARGEST_EXTENT), lapilli_i32)]
         index = Scalar(INDEX_TYPE, fb.emit(arith.AddiOp, ends, i32))
     index = as_index(fb, index, where, f"an index of {array.name}")
     if index.const == 0:
-        return _index_constant(fb, 0)
+        return index_constant(fb, 0)
     bounds = index.bounds
     is_safe = length is not None and bounds is not None and bounds[0] >= 0 and bounds[1] < length
     if fb.module.clamps_indices and not is_safe:
         index = kept_in_range(fb, index, extent)
     return fb.cast_to_index(_required(fb, index))
-
-
-def _index_constant(fb: FunctionBuilder, value: int) -> SSAValue:
-    return fb.prologue_value(
-        (IR_INDEX, value),
-        arith.ConstantOp,
-        IR_INDEX,
-        properties={"value": integer_attribute(value, IR_INDEX)},
-    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 
+from .conversions import literal_position
 from .fixed_arrays import index_in_range
 from .function_builder import FunctionBuilder
 from .images import Pixel, load_pixel, store_pixel
@@ -197,17 +198,8 @@ def bounded_step(
     fb: FunctionBuilder, index: Scalar, length: int, node: ast.AST, of: str = "a fixed array"
 ) -> Step:
     """Returns an index into a value that is in range: a literal is checked, others are clamped unless known to be."""
-    if index.const is not None:
-        position = int(index.const)
-        if not -length <= position < length:
-            raise fb.error(
-                node,
-                f"index {position} is out of range of length {length}",
-                "LP2042",
-                hint=f"indices go from 0 to {length - 1}",
-            )
-        return position % length
-    return index_in_range(fb, index, length, of, node)
+    position = literal_position(fb, index, length, node)
+    return index_in_range(fb, index, length, of, node) if position is None else position
 
 
 def resolve_part(fb: FunctionBuilder, target: ast.Subscript | ast.Attribute) -> Part:

@@ -172,13 +172,19 @@ def compile_shuffle(fb: FunctionBuilder, node: ast.Call, arguments: list[Value])
 @intrinsic("sub_group.broadcast")
 def compile_broadcast(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``lp.sub_group.broadcast(v, lane=0)``; a lane that is no literal takes a shuffle."""
-    lane = next((fb.evaluate(k.value) for k in node.keywords if k.arg == "lane"), None)
-    expect_count(fb, node, arguments, "lp.sub_group.broadcast", 1, 2 if lane is None else 1)
-    if lane is None:
-        lane = arguments[1] if len(arguments) == 2 else Scalar(lapilli_i32, const=0)
+    lane = broadcast_lane(fb, node, arguments)
     is_literal = isinstance(lane, Scalar) and lane.const is not None
     kind = spirv_group.GroupNonUniformBroadcastOp if is_literal else spirv_group.GroupNonUniformShuffleOp
     return _passed(fb, node, arguments[0], lane, kind)
+
+
+def broadcast_lane(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Returns the lane of a broadcast, by position or name, 0 where there is none."""
+    lane = next((fb.evaluate(k.value) for k in node.keywords if k.arg == "lane"), None)
+    expect_count(fb, node, arguments, f"lp.{fb.callee}", 1, 2 if lane is None else 1)
+    if lane is not None:
+        return lane
+    return arguments[1] if len(arguments) == 2 else Scalar(lapilli_i32, const=0)
 
 
 def _passed(fb: FunctionBuilder, node: ast.Call, value: Value, lane: Value, kind: type[Operation]) -> Value:

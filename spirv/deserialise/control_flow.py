@@ -7,12 +7,13 @@ left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from ..binary import Instruction
 from ..module_view import BlockView, FunctionView, ModuleView
+from ..reverse_post_order import reverse_post_order
 from ..tables import Op
 from .errors import unreadable
 
@@ -64,7 +65,7 @@ class DominatorTree:
     @classmethod
     def of(cls, entry: int, successors: Mapping[int, Sequence[int]]) -> DominatorTree:
         """Computes the tree (Cooper, Harvey and Kennedy)."""
-        tree = cls(_reverse_post_order(entry, successors))
+        tree = cls(reverse_post_order(entry, successors))
         place = {label: index for index, label in enumerate(tree.order)}
         predecessors: dict[int, list[int]] = {label: [] for label in tree.order}
         for label in tree.order:
@@ -117,23 +118,6 @@ class DominatorTree:
         """Whether every path to `b` goes through `a`; False where one of them is unreachable."""
         first, second = self._span.get(a), self._span.get(b)
         return first is not None and second is not None and first[0] <= second[0] and second[1] <= first[1]
-
-
-def _reverse_post_order(entry: int, successors: Mapping[int, Sequence[int]]) -> list[int]:
-    order: list[int] = []
-    seen = {entry}
-    stack: list[tuple[int, Iterator[int]]] = [(entry, iter(successors[entry][::-1]))]
-    while stack:
-        label, rest = stack[-1]
-        following = next((s for s in rest if s not in seen), None)
-        if following is None:
-            order.append(label)
-            stack.pop()
-        else:
-            seen.add(following)
-            stack.append((following, iter(successors[following][::-1])))
-    order.reverse()
-    return order
 
 
 class ControlFlow:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..module_view import BlockView, FunctionView
+from ..reverse_post_order import reverse_post_order
 from ..tables import Op
 from .context import Context
 
@@ -23,7 +24,7 @@ class ControlFlowGraph:
         for label, targets in self.successors.items():
             for target in dict.fromkeys(targets):
                 self.predecessors[target].append(label)
-        self.order = self._reverse_postorder(function.blocks[0].label) if function.blocks else []
+        self.order = reverse_post_order(function.blocks[0].label, self.successors) if function.blocks else []
         """Reachable labels, each before what it dominates."""
         self._index = {label: index for index, label in enumerate(self.order)}
         self._idom = self._immediate_dominators()
@@ -36,20 +37,6 @@ class ControlFlowGraph:
     def dominates(self, above: int, below: int) -> bool:
         """Whether every way to `below` leads through `above`; both reachable."""
         return self._enter[above] <= self._enter[below] and self._leave[below] <= self._leave[above]
-
-    def _reverse_postorder(self, entry: int) -> list[int]:
-        seen, order = {entry}, list[int]()
-        stack = [(entry, iter(self.successors[entry]))]
-        while stack:
-            label, targets = stack[-1]
-            fresh = next((target for target in targets if target not in seen), None)
-            if fresh is None:
-                order.append(label)
-                stack.pop()
-            else:
-                seen.add(fresh)
-                stack.append((fresh, iter(self.successors[fresh])))
-        return order[::-1]
 
     def _immediate_dominators(self) -> list[int]:
         """Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm"; by index in `order`."""
