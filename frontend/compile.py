@@ -289,6 +289,7 @@ def analyse_kernels(
     env: TargetEnv,
     *,
     rank: int | None = None,
+    mode: str | None = None,
     captures: Captures | None = None,
 ) -> Analysis:
     """Builds the IR of kernels and runs the passes up to where each image's requirements are known.
@@ -297,6 +298,7 @@ def analyse_kernels(
         kernels: of one translation unit; their names differ.
         env: the environment to compile for.
         rank: dimensions of the launch range; None: as many as each kernel uses.
+        mode: device code split; None: that of the kernels' module.
         captures: gets what the kernels read from around themselves.
     """
     from ..passes.pipeline import analyse
@@ -306,9 +308,8 @@ def analyse_kernels(
     module = build_module(
         kernels, rank=rank, captures=captures, optional_aspects=env.optional_aspects, checks=env.checks
     )
-    return analyse(
-        module, env, mode=options.device_code_split, fixed_targets=options.fixed_targets, is_ours=True
-    )
+    split = options.device_code_split if mode is None else mode
+    return analyse(module, env, mode=split, fixed_targets=options.fixed_targets, is_ours=True)
 
 
 def compile_kernels(
@@ -316,6 +317,7 @@ def compile_kernels(
     env: TargetEnv | None = None,
     *,
     rank: int | None = None,
+    mode: str | None = None,
 ) -> tuple[DeviceImage, ...]:
     """Compiles kernels to device images without a device; arguments as `analyse_kernels`.
 
@@ -333,7 +335,7 @@ def compile_kernels(
 
     def build() -> tuple[DeviceImage, ...]:
         captures = Captures()
-        analysis = analyse_kernels(kernels, target, rank=rank, captures=captures)
+        analysis = analyse_kernels(kernels, target, rank=rank, mode=mode, captures=captures)
         warn_once(findings_of(analysis.diagnostics, captures))
         return tuple(build_image(lower_image(image, target), target) for image in analysis.images)
 
