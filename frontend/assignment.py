@@ -11,6 +11,7 @@ from .composites import convert_composite
 from .conversions import settle, store_convert
 from .dispatch import expression, statement
 from .fixed_arrays import elements_of, whole_of
+from .fixed_cells import keeps_memory, kept
 from .function_builder import FunctionBuilder, VariableType
 from .ir_types import I32, WEAK_FLOAT, WEAK_INT
 from .literal_choices import held_by
@@ -107,6 +108,13 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
     Raises:
         CompileError: the value has no type that joins with the variable's other values.
     """
+    if (
+        isinstance(value, FixedArray)
+        and value.cell is not None
+        and not value.prefix
+        and fb.env.get(name) is value
+    ):
+        return  # an element was stored
     value = without_rows(fb, value)
     if isinstance(value, LocalArray) and value.name.startswith("lp."):
         value.name = name  # for messages: until now it is called by what made it
@@ -130,7 +138,10 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
             if wanted is None
             else _converted(fb, value, wanted, node, f"variable '{name}'")
         )
-        fb.env[name] = held_by(name, held, None if name in fb.declared else value)
+        held = held_by(name, held, None if name in fb.declared else value)
+        if isinstance(held, FixedArray) and keeps_memory(fb, name):
+            held = kept(fb, name, held, node)
+        fb.env[name] = held
 
 
 def without_rows(fb: FunctionBuilder, value: Value) -> Value:

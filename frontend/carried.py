@@ -120,7 +120,11 @@ def carried_variables(
     carried = Carried([], [], [])
     for name in sorted(written & needed):
         binding = fb.env.get(name, FALSE if name in FLAGS else None)
-        if binding is None or isinstance(binding, Unset):
+        if (
+            binding is None
+            or isinstance(binding, Unset)
+            or (isinstance(binding, FixedArray) and binding.cell)
+        ):
             continue
         if isinstance(binding, Scalar):
             binding = own_type(binding)

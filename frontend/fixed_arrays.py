@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from functools import lru_cache
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -38,6 +38,8 @@ def fixed_ssa(fb: FunctionBuilder, value: FixedArray) -> SSAValue | None:
     """Returns the IR value of a fixed array, zeros where it has none; None while types are inferred."""
     if fb.is_dry or value.ssa is not None:
         return value.ssa
+    if value.cell is not None:
+        return whole_of(fb, value).ssa
     zero = fb.constant(False if value.type.element is BOOL else 0, value.type.element)
     assert zero is not None
     return _filled(fb, fixed_array_type(value.type), value.type.shape, zero)
@@ -86,6 +88,9 @@ def insert_fixed(
     checked = [_checked(fb, i, length, node) for i, length in zip(indices, base.type.shape, strict=False)]
     if fb.is_dry:
         return FixedArray(base.type, None)
+    if base.cell is not None:
+        _store_into(fb, base.cell, checked, value, node)
+        return base
     ir, ssa = fixed_array_type(base.type), fixed_ssa(fb, base)
     new = fixed_ssa(fb, value) if isinstance(value, FixedArray) else fb.ssa(value)
     if all(index.const is not None for index in checked):
@@ -128,20 +133,25 @@ def load_fixed(fb: FunctionBuilder, base: FixedArray, indices: Sequence[Scalar],
     ]
     prefix = (*base.prefix, *checked)
     if len(prefix) < base.type.ndim:
-        return FixedArray(base.type, base.ssa, prefix)
+        return FixedArray(base.type, base.ssa, prefix, base.cell)
     scalar = base.type.element
     if fb.is_dry:
         return Scalar(scalar)
+    if base.cell is not None:
+        return Scalar(scalar, fb.emit(memref.LoadOp, [base.cell, *_path(fb, prefix)], ir_type(scalar)))
     ssa = fixed_ssa(fb, base)
     assert ssa is not None
     return Scalar(scalar, _extracted(fb, ssa, base.type, prefix))
 
 
 def whole_of(fb: FunctionBuilder, value: FixedArray) -> FixedArray:
-    """Returns a row, ``m[i]``, as a fixed array of its own; any other as it is."""
-    if not value.prefix:
+    """Returns a row, ``m[i]``, and a copy of a variable that has memory, as values; any other is one already."""
+    if not value.prefix and value.cell is None:
         return value
     kind = FixedArrayType(value.type.element, value.remaining_shape)
+    if value.cell is not None:
+        node = fb.node or fb.source.tree
+        return construct_fixed(fb, kind, [fb.ssa(scalar) for scalar in scalars_of(fb, value, node)])
     ssa = None if fb.is_dry else value.ssa
     return FixedArray(kind, None if ssa is None else _extracted(fb, ssa, value.type, value.prefix))
 
@@ -162,6 +172,34 @@ def scalars_of(fb: FunctionBuilder, value: FixedArray, node: ast.AST) -> list[Sc
         for item in elements
         for scalar in (scalars_of(fb, item, node) if isinstance(item, FixedArray) else [item])
         if isinstance(scalar, Scalar)
+    ]
+
+
+def store_element(fb: FunctionBuilder, cell: SSAValue, path: Sequence[Scalar], value: Scalar) -> None:
+    """Stores an element into the memory of a variable, at indices that are in range."""
+    fb.append(create(memref.StoreOp, operands=[_needed(fb.ssa(value)), cell, *_path(fb, path)]))
+
+
+def _store_into(
+    fb: FunctionBuilder, cell: SSAValue, path: Sequence[Scalar], value: Scalar | FixedArray, node: ast.AST
+) -> None:
+    if isinstance(value, Scalar):
+        store_element(fb, cell, path, value)
+        return
+    for position, item in enumerate(elements_of(fb, value, node)):
+        assert isinstance(item, Scalar | FixedArray)
+        _store_into(fb, cell, (*path, Scalar(lapilli_i32, const=position)), item, node)
+
+
+def _path(fb: FunctionBuilder, indices: Sequence[Scalar]) -> list[SSAValue]:
+    """Returns indices that are in range as memory takes them."""
+    from .array_elements import index_constant  # which checks indices by the rules of this file
+
+    return [
+        fb.cast_to_index(_needed(_narrow(fb, index)))
+        if index.const is None
+        else index_constant(fb, int(index.const))
+        for index in indices
     ]
 
 

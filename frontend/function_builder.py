@@ -25,7 +25,7 @@ from .ir_types import IR_INDEX, constant_attribute, ir_type
 from .source import FunctionSource
 from .spec_constant import SpecializationId
 from .struct_types import StructType
-from .types import ScalarType
+from .types import FixedArrayType, ScalarType
 from .values import Array, Binding, FixedArray, Scalar, Static, Value, describe
 from .vector_types import VecType
 
@@ -119,6 +119,14 @@ class FunctionBuilder:
     """Numbers of the arrays that the function makes, below 0, by ``id`` of the call."""
     calls_by_position: dict[int, ast.Call] = field(default_factory=dict[int, ast.Call])
     """Calls whose keyword arguments are at their positions, by ``id`` of the call as it is written."""
+    cells: dict[tuple[str, FixedArrayType], FixedArray] = field(
+        default_factory=dict[tuple[str, "FixedArrayType"], "FixedArray"]
+    )
+    """The variables that have memory (`fixed_cells`), by name and type."""
+    cell_names: frozenset[str] | None = None
+    """Those that get it; None before anybody asked."""
+    cell_nodes: list[ast.AST] = field(default_factory=list[ast.AST])
+    """What their arrays are told apart by."""
     captured: dict[int, tuple[object, Value]] = field(default_factory=dict[int, tuple[object, Value]])
     """Captured arrays and structs and the values of the prologue that they are, by ``id``."""
     uses_work_items: bool = False

@@ -16,6 +16,7 @@ from .composites import typed_composite
 from .conversions import convert
 from .dispatch import expression
 from .externals import ExternalFunction
+from .fixed_arrays import whole_of
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
 from .named_objects import named_object
 from .parts import array_part, composite_attribute, load_part
@@ -79,7 +80,10 @@ def compile_name(fb: FunctionBuilder, node: ast.Name) -> Value:
     if constant is not None:
         return read_specialization(fb, constant)
     if fb.is_local(name):
-        return _variable_of_type(fb, name) if fb.is_dry else _variable(fb, name, node)
+        if fb.is_dry:
+            return _variable_of_type(fb, name)
+        value = _variable(fb, name, node)
+        return whole_of(fb, value) if isinstance(value, FixedArray) and value.cell is not None else value
     static = fb.statics.get(name)
     if static is not None:
         return static

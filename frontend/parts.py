@@ -221,7 +221,7 @@ def resolve_part(fb: FunctionBuilder, target: ast.Subscript | ast.Attribute) -> 
     while isinstance(root, ast.Subscript | ast.Attribute):
         steps.append(root)
         root = root.value
-    base = fb.evaluate(root) if isinstance(root, ast.Name) and fb.is_local(root.id) else None
+    base = _held(fb, root) if isinstance(root, ast.Name) and fb.is_local(root.id) else None
     if base is None or not isinstance(base, Composite | FixedArray) or not isinstance(root, ast.Name):
         if steps and target is not steps[-1] and image_pixel(fb, steps[-1]) is not None:
             raise fb.error(
@@ -250,6 +250,12 @@ def resolve_part(fb: FunctionBuilder, target: ast.Subscript | ast.Attribute) -> 
             more, kind = _steps(fb, kind, node)
             path.append(more)
     return VariablePart(root.id, base, tuple(path), swizzle)
+
+
+def _held(fb: FunctionBuilder, node: ast.Name) -> Value:
+    """Returns the value of a variable; where it has memory, the memory."""
+    held = None if fb.is_dry else fb.env.get(node.id)
+    return held if isinstance(held, FixedArray) and held.cell is not None else fb.evaluate(node)
 
 
 def _target_swizzle(

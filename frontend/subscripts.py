@@ -17,7 +17,7 @@ from ..ir.errors import CompileError
 from .arithmetic import operand_value
 from .array_elements import Element, array_extent, element_at, load_element
 from .dispatch import expression
-from .fixed_arrays import load_fixed
+from .fixed_arrays import load_fixed, whole_of
 from .function_builder import FunctionBuilder
 from .images import Pixel, image_extent, image_member, load_pixel, pixel_at
 from .ir_types import INDEX_TYPE, ir_type
@@ -47,7 +47,7 @@ def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
     part = array_part(fb, node)
     if part is not None:
         return load_part(fb, part, node)
-    base = fb.evaluate(node.value)
+    base = _base(fb, node.value)
     match base:
         case Composite() if base.is_vector:
             return composite_item(fb, base, node)
@@ -70,13 +70,35 @@ def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
         case Array():
             return load_element(fb, _element(fb, base, node), node)
         case FixedArray():
-            return load_fixed(fb, base, index_values(fb, node), node)
+            found = load_fixed(fb, base, index_values(fb, node), node)
+            # Of a variable that has memory a row is a copy, unless it is indexed at once.
+            return whole_of(fb, found) if isinstance(found, FixedArray) and found.cell is not None else found
         case Tuple(items=items):
             return items[_literal_index(fb, node, items)]
         case _:
             raise fb.error(
                 node, f"{describe(base)} cannot be indexed in kernels", "LP2033", hint=_subscript_hint(base)
             )
+
+
+def _base(fb: FunctionBuilder, node: ast.expr) -> Value:
+    """Evaluates what is indexed: of a variable that has memory, the memory."""
+    if not fb.is_dry:
+        held = fb.env.get(node.id) if isinstance(node, ast.Name) else None
+        if isinstance(held, FixedArray) and held.cell is not None:
+            return held
+        if isinstance(node, ast.Subscript):
+            outer = _base(fb, node.value) if _root_has_memory(fb, node) else None
+            if isinstance(outer, FixedArray):
+                return load_fixed(fb, outer, index_values(fb, node), node)
+    return fb.evaluate(node)
+
+
+def _root_has_memory(fb: FunctionBuilder, node: ast.expr) -> bool:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    held = fb.env.get(node.id) if isinstance(node, ast.Name) else None
+    return isinstance(held, FixedArray) and held.cell is not None
 
 
 def _of_work_item(fb: FunctionBuilder, owner: WorkItem, node: ast.Subscript) -> Value:

@@ -113,6 +113,8 @@ class FixedArray:
     ssa: SSAValue | None
     prefix: tuple[Scalar, ...] = ()
     """Indices already applied to `ssa`: ``c[i]`` of a 3×3 array is a row, not yet a load."""
+    cell: SSAValue | None = None
+    """The memory of the variable that it is, in place of `ssa` (`fixed_cells`)."""
 
     @property
     def remaining_shape(self) -> tuple[int, ...]:

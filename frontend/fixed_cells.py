@@ -1,0 +1,98 @@
+"""Variables that are fixed arrays whose elements loops store: in memory of their own, as ``lp.private.array`` makes it.
+
+A fixed array is a value, and storing an element gives the variable a new one.  Where the index is known at run time
+only, that is a copy to memory and back in each round, and compilers that keep no values in memory apart, such as
+SwiftShader's, do all of it.  Here the variable keeps its memory: elements are loaded and stored there, and whoever
+names it as a whole gets a copy.  Where indices become known, `promote-arrays` makes values of the elements.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from .fixed_arrays import scalars_of, store_element
+from .function_builder import FunctionBuilder
+from .ir_types import INDEX_TYPE
+from .local_arrays import new_array
+from .types import FixedArrayType
+from .values import FixedArray, Scalar
+
+
+def keeps_memory(fb: FunctionBuilder, name: str) -> bool:
+    """Whether the elements of a variable are stored in a loop, at indices that are no literals."""
+    if fb.cell_names is None:
+        fb.cell_names = frozenset(_stored_in_loops(fb.source.tree.body, in_loop=False))
+    return name in fb.cell_names
+
+
+def _stored_in_loops(statements: Sequence[ast.stmt], *, in_loop: bool) -> Iterator[str]:
+    for statement in statements:
+        if in_loop:
+            yield from _stored(statement)
+        is_loop = isinstance(statement, ast.While) or (
+            isinstance(statement, ast.For) and _runs_on_the_device(statement.iter)
+        )
+        for body in ("body", "orelse"):
+            yield from _stored_in_loops(getattr(statement, body, ()), in_loop=in_loop or is_loop)
+
+
+def _runs_on_the_device(iterable: ast.expr) -> bool:
+    """Whether a loop is one: over ``range``, not unrolled."""
+    return (
+        isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id == "range"
+    )
+
+
+def _stored(statement: ast.stmt) -> Iterator[str]:
+    """Yields the variables into which a statement stores at an index that is no literal."""
+    match statement:
+        case ast.Assign(targets=targets):
+            pending = list(targets)
+        case ast.AugAssign(target=target):
+            pending = [target]
+        case _:
+            return
+    while pending:
+        target = pending.pop()
+        if isinstance(target, ast.Tuple | ast.List):
+            pending += target.elts
+        is_variable = False
+        while isinstance(target, ast.Subscript):
+            parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+            is_variable |= not all(isinstance(part, ast.Constant | ast.UnaryOp) for part in parts)
+            target = target.value
+        if is_variable and isinstance(target, ast.Name):
+            yield target.id
+
+
+def kept(fb: FunctionBuilder, name: str, value: FixedArray, node: ast.AST) -> FixedArray:
+    """Stores a value into the memory of a variable, which it makes at first; returns what the variable is bound to."""
+    known = fb.cells.get((name, value.type))
+    if known is None:
+        known = fb.cells[name, value.type] = _made(fb, name, value.type)
+    cell = known.cell
+    assert cell is not None
+    for path, scalar in zip(_paths(value.type.shape), scalars_of(fb, value, node), strict=True):
+        store_element(fb, cell, path, scalar)
+    return known
+
+
+def _made(fb: FunctionBuilder, name: str, kind: FixedArrayType) -> FixedArray:
+    key = ast.Name(name)  # arrays are told apart by the node that makes them
+    fb.cell_nodes.append(key)
+    lengths = [(Scalar(INDEX_TYPE, const=length), str(length)) for length in kind.shape]
+    with fb.into(fb.prologue):
+        array = new_array(fb, key, lengths, kind.element, is_shared=False)
+    assert array.ssa is not None
+    array.ssa.name_hint = name if name.isascii() and name.isidentifier() else None
+    return FixedArray(kind, None, cell=array.ssa)
+
+
+def _paths(shape: Sequence[int]) -> Iterator[tuple[Scalar, ...]]:
+    if not shape:
+        yield ()
+        return
+    for position in range(shape[0]):
+        for rest in _paths(shape[1:]):
+            yield (Scalar(INDEX_TYPE, const=position), *rest)
