@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PACKAGE = __name__.partition(".")[0]
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _reported: WeakKeyDictionary[Callable[..., object], set[str]] = WeakKeyDictionary()
 """First lines of what was told of each function: they name the aspect or the variable."""
 _reported_of_names: dict[str, set[str]] = {}

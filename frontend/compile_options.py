@@ -82,7 +82,7 @@ class _Unit:
     has_kernels: bool = False
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _units: dict[str, _Unit] = {}
 
 

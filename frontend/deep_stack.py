@@ -20,7 +20,7 @@ FRAMES: Final = 60_000
 """Recursion limit meanwhile.  A frame that C code calls takes about 500 bytes of stack in CPython 3.11."""
 
 _NAME: Final = "lapilli-compiler"
-_lock = threading.Lock()
+_lock = threading.RLock()
 """The stack size of new threads and the recursion limit belong to the process."""
 
 

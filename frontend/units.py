@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 BUILT_IN_UNIT = f"{__package__}.built_in_library"
 """The module of built-in kernels, which are none of the application."""
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _serials = itertools.count()
 _units: dict[str, dict[int, weakref.ref[KernelFunction]]] = {}
 """By Python module: kernels by serial number, oldest first."""
@@ -76,9 +76,8 @@ def id_of(kernel: KernelFunction) -> KernelId:
     from ..vk_runtime.kernel_id import make_kernel_id
 
     with _lock:
-        found = kernel.known_id
-        if found is None:
-            found = kernel.known_id = make_kernel_id(
+        if kernel.known_id is None:
+            made = make_kernel_id(
                 kernel.name,
                 kernel.qualified_name,
                 binder(kernel.name, kernel.signature),
@@ -88,7 +87,9 @@ def id_of(kernel: KernelFunction) -> KernelId:
                 attributes=attributes_of(kernel).text(),
                 function=weakref.ref(kernel),
             )
-        return found
+            if kernel.known_id is None:  # else a finaliser in between was faster
+                kernel.known_id = made
+        return kernel.known_id
 
 
 def default_local_size(kernel: KernelFunction) -> tuple[int, ...] | None:

@@ -102,7 +102,7 @@ class Stream:
             raise InvalidError(f"lp.Stream(file=…): expected an object with write(text), found {file!r:.60}")
         self._file = file
         self._lost = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @property
     def size(self) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_size_t, c_uint32, c_void_p
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Any, Final
 
 from ..ir.errors import InvalidError
@@ -80,7 +80,7 @@ class LibrarySpirvTools(SpirvTools):
         """Wraps a loaded library; use `load`."""
         self.path = path
         self._library: Any = library
-        self._lock = Lock()
+        self._lock = RLock()
         self._contexts: dict[str, int] = {}
         # Contexts and options live as long as the process: a handful of small objects.
         self._options = {

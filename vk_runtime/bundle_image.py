@@ -51,7 +51,7 @@ class DeviceImage:
     _toolchain: Toolchain
     _native: NativeCode | None
     _spirv_digest: bytes
-    _lock: threading.Lock
+    _lock: threading.RLock
     _is_from_source: bool
     origin: tuple[InputImage, TargetEnv] | None
     """What an object image is compiled of, and for; None where there is no IR."""
@@ -158,7 +158,7 @@ class DeviceImage:
         made = object.__new__(cls)
         made._state, made._ids, made._symbols, made._toolchain = state, ids, symbols, toolchain
         made._source = made._load = made._loaded = made._only_on = made._native = None
-        made._lock = threading.Lock()
+        made._lock = threading.RLock()
         made._is_from_source, made._spirv_digest = False, b""
         made.origin, made.parts, made.files, made.addressed = None, (), {}, {}
         return made

@@ -47,15 +47,16 @@ class TimestampPool(Handle):
         self.raw = self._make(device, "QueryPool", info)
         self._ticks = ffi.new("uint64_t[]", self.query_count)
 
-    def read(self, count: int) -> list[int]:
-        """Returns the first `count` timestamps; the commands must have ended."""
+    def read(self, commands: range) -> list[tuple[int, int]]:
+        """Returns when commands began and ended, by number, which must have: a driver waits for what is not there."""
         device = self._device
         flags = VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT
+        first, count, ticks = 2 * commands.start, 2 * len(commands), self._ticks
         result = device.vk.vkGetQueryPoolResults(
-            device.raw, self.raw, 0, count, 8 * count, self._ticks, 8, flags
+            device.raw, self.raw, first, count, 8 * count, ticks, 8, flags
         )
         device.check(result, "vkGetQueryPoolResults")
-        return [self._ticks[i] for i in range(count)]
+        return [(ticks[i], ticks[i + 1]) for i in range(0, count, 2)]
 
 
 class CommandBuffer:
@@ -76,6 +77,8 @@ class CommandBuffer:
         """Elements of `submitted`."""
         self.keep: list[object] = []
         """Buffers, pipelines and descriptor sets that the commands use."""
+        self.is_clean = True
+        """Whether it may be begun again: not where Ctrl-C has cut the last recording short, or what followed it."""
         self.launch_count = 0
         self.is_read_by_host = False
         """Whether it fills a staging buffer that the host reads."""
@@ -97,6 +100,8 @@ class CommandBuffer:
         """When it was submitted, by `profile.now`; set while a profile runs."""
         self._timestamps: TimestampPool | None = None
         self._timed: list[tuple[Event | None, Command | None]] = []
+        self._whole: list[range] = []
+        """Which of them have both timestamps, in runs: not those that Ctrl-C has cut short."""
         self._arguments: list[Buffer] = []
         self._argument_chunk = 0
         self._argument_bytes = 0
@@ -113,6 +118,10 @@ class CommandBuffer:
         """
         device = self._device
         info = _BEGIN_SIMULTANEOUS if is_simultaneous else _BEGIN_REUSABLE if is_reusable else _BEGIN
+        if not self.is_clean:
+            self.forget()
+            device.check(device.vk.vkResetCommandBuffer(self.raw, 0), "vkResetCommandBuffer")
+        self.is_clean = False
         self.is_timed = timed_commands > 0
         if self.is_timed and self._timestamps is None and device.physical.timestamp_valid_bits:
             # Before the recording: what may fail must not leave the command buffer half recorded.
@@ -131,7 +140,7 @@ class CommandBuffer:
         """
         index = 2 * len(self._timed)
         self._timed.append((event, command))
-        if self._timestamps is None:
+        if self._timestamps is None or index >= self._timestamps.query_count:  # Ctrl-C has wasted some
             return
         # COMPUTE_SHADER, not TOP_OF_PIPE: the clock starts when the commands before have made way.
         self._device.vk.vkCmdWriteTimestamp(
@@ -140,12 +149,23 @@ class CommandBuffer:
 
     def end_timing(self) -> None:
         """Writes the last timestamp of the command that `begin_timing` was called for."""
-        if self._timestamps is None:
-            return
         index = 2 * len(self._timed) - 1
+        if self._timestamps is None or index >= self._timestamps.query_count:
+            return
         self._device.vk.vkCmdWriteTimestamp(
             self.raw, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, self._timestamps.raw, index
         )
+        number, whole = index // 2, self._whole
+        if whole and whole[-1].stop == number:
+            whole[-1] = range(whole[-1].start, number + 1)
+        else:
+            whole.append(range(number, number + 1))
+
+    def end(self) -> int:
+        """Ends a recording that is no queue's own; returns the VkResult."""
+        result = self._device.vk.vkEndCommandBuffer(self.raw)
+        self.is_clean = result >= 0
+        return result
 
     def argument_block(self, nbytes: int) -> tuple[Buffer, int]:
         """Returns host-visible memory for an argument block: a buffer, and a byte offset in it.
@@ -177,6 +197,7 @@ class CommandBuffer:
                 self._tell_times()
         finally:
             self.forget()
+            self.is_clean = True
 
     def kernel_names(self) -> list[str]:
         """Returns the kernels that it launches, each once."""
@@ -189,9 +210,10 @@ class CommandBuffer:
                 if command is not None:
                     profile.note_command(command, self.submitted_ns, None)
             return
-        ticks = self._timestamps.read(2 * len(self._timed))
+        ticks = [pair for commands in self._whole for pair in self._timestamps.read(commands)]
+        timed = [self._timed[number] for commands in self._whole for number in commands]
         mask = (1 << self._device.physical.timestamp_valid_bits) - 1  # the counter wraps
-        for (event, command), start, end in zip(self._timed, ticks[::2], ticks[1::2], strict=True):
+        for (event, command), (start, end) in zip(timed, ticks, strict=True):
             elapsed = (end - start) & mask
             if event is not None:  # a range that is launched in pieces is timed piece by piece
                 event.elapsed_ticks = (event.elapsed_ticks or 0) + elapsed
@@ -201,6 +223,7 @@ class CommandBuffer:
     def forget(self) -> None:
         """Lets go of everything without reading timestamps."""
         self._timed.clear()
+        self._whole.clear()
         self.keep.clear()
         self.end_result = self.submit_result = None
         self.launch_count = 0

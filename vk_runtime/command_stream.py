@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ..ir.errors import Error
 from . import profile
 from .submitted_commands import MAX_BUSY, SubmittedCommands, is_from_outside
 
@@ -79,13 +78,17 @@ class CommandStream(SubmittedCommands):
         if recording is not None:
             return recording
         self._make_room()
-        command_buffer = self._free.pop() if self._free else self._new_command_buffer()
         is_timed, logical = self.is_timed, self._logical
+        command_buffer: CommandBuffer | None = None
         try:
             logical.half_way = self
             if self.recording is not None:  # a finaliser has begun one just before
-                self._free.append(command_buffer)
                 return self.recording
+            if not self._free:
+                self._free.append(self._new_command_buffer())
+            for command_buffer in iter(self._free.pop, None):  # noqa: B007 - noted as it is taken: Ctrl-C may come
+                break
+            assert command_buffer is not None
             self._is_serial = is_timed or self.is_in_order
             if not logical.flusher.is_awake:
                 logical.flusher.wake()
@@ -94,8 +97,9 @@ class CommandStream(SubmittedCommands):
             logical.busy.add(self)
             self.known, self.latest = {}, None
             self.recording = command_buffer
-        except Error:
-            self._free.append(command_buffer)
+        except BaseException:
+            if command_buffer is not None and self.recording is not command_buffer:
+                self._free.append(command_buffer)
             raise
         finally:
             logical.half_way = None

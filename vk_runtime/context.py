@@ -59,7 +59,7 @@ class Context(VulkanObject):
             raise ConstraintError(f"lp.Context(async_handler=…) takes a function, found {async_handler!r}")
         self._devices = items(found)
         self._async_handler = async_handler
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._bundles: list[weakref.ref[KernelBundle]] = []
 
     @property
@@ -122,7 +122,7 @@ class Context(VulkanObject):
 
 
 _defaults: dict[Platform, Context] = {}
-_defaults_lock = threading.Lock()
+_defaults_lock = threading.RLock()
 
 
 def default_context(of: Device) -> Context:
@@ -135,13 +135,12 @@ def default_context(of: Device) -> Context:
         if own is not None:
             return own
         listed = of.platform.devices
-        if of not in listed:
-            own = of.own_context = Context([of])
-            return own
-        found = _defaults.get(of.platform)
-        if found is None:
-            found = _defaults[of.platform] = Context(listed)
-        return found
+        if of in listed:
+            return _defaults.get(of.platform) or _defaults.setdefault(of.platform, Context(listed))
+        made = Context([of])
+        if of.own_context is None:  # else a finaliser in between was faster
+            of.own_context = made
+        return of.own_context
 
 
 def device_list(what: str, values: object) -> tuple[Device, ...]:

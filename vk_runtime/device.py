@@ -20,6 +20,7 @@ from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_DRIVER_ID_MESA_LLVMPI
 from .device_creation import AdoptedDevice
 from .device_features import aspects_of
 from .device_state import forked_error
+from .held_locks import HeldLocks
 from .logical_device import LogicalDevice
 from .masking import NO_MASK, LimitValue, Mask
 from .physical_device import PhysicalDevice
@@ -88,7 +89,8 @@ class Device(VulkanObject):
         )
         self.aspects = of_driver - mask.without
         """Every aspect that it has."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._is_opening = False
         self._logical: LogicalDevice | None = None
         if adopted is not None:
             self._logical = LogicalDevice(physical, staged_memory=staged_memory, adopted=adopted)
@@ -248,7 +250,7 @@ class Device(VulkanObject):
                 selector = f"{base.selector}[{mask}]"
                 found = Device(base._unmasked, selector, staged_memory=base._staged_memory, mask=mask)
                 found._base = base
-                base._masked[mask] = found
+                found = base._masked.setdefault(mask, found)  # a finaliser may have made it in between
             return found
 
     @property
@@ -264,11 +266,20 @@ class Device(VulkanObject):
         with self._lock:
             self._require_instance()
             if self._logical is None:
+                if self._is_opening:
+                    raise InvalidError(
+                        f"device '{self.name}' is used by a finaliser or a signal handler while it is being opened by "
+                        "the thread that it interrupts; let it note what is to be done, and do that later"
+                    )
                 make = partial(
                     LogicalDevice, staged_memory=self._staged_memory, own_transfers=self._own_transfers
                 )
                 # An iterator: Ctrl-C cannot come between making it and noting it, as in `submitter`.
-                (self._logical,) = map(make, (self._physical,))
+                try:
+                    self._is_opening = True
+                    (self._logical,) = map(make, (self._physical,))
+                finally:
+                    self._is_opening = False
             return self._logical
 
     def _require_instance(self) -> None:
@@ -371,24 +382,21 @@ class Device(VulkanObject):
             logical.collect()
             return logical.memory.stats()
 
-    def before_fork(self) -> None:
+    def before_fork(self, held: HeldLocks) -> None:
         """Waits until no other thread changes anything here, so that the child finds no lock taken."""
-        self._lock.acquire()
+        held.take(self._lock)
         if self._logical is not None:
-            self._logical.lock.acquire()
+            held.take(self._logical.lock)
         for masked in self._masked.values():
-            masked.before_fork()
+            masked.before_fork(held)
 
-    def after_fork(self, *, is_child: bool) -> None:
-        """Goes on after `before_fork`: in the parent as if nothing had been, in the child every use raises."""
+    def abandon_after_fork(self) -> None:
+        """Makes every use in this process, a fork of its own, an error."""
         for masked in self._masked.values():
-            masked.after_fork(is_child=is_child)
-        self._is_forked |= is_child
+            masked.abandon_after_fork()
+        self._is_forked = True
         if self._logical is not None:
-            if is_child:
-                self._logical.abandon_after_fork()
-            self._logical.lock.release()
-        self._lock.release()
+            self._logical.abandon_after_fork()
 
     def shut_down(self) -> None:
         """Destroys the VkDevice and everything on it, as far as that is safe; for the runtime's end."""

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from ..ir.errors import DeviceLostError, Error
 from .errors import check, result_name
+from .held_locks import HeldLocks
 
 _T = TypeVar("_T")
 
@@ -71,9 +72,12 @@ class DeviceState:
         """Makes every later use raise a DeviceLostError that tells `reason`; the first one counts."""
         self.lost_because = self.lost_because or reason
         self.is_unusable = True
-        if self.lock.acquire(timeout=1):  # whoever waits has not got it
-            self._drop_recordings()  # so that the next launch asks for a new one, and is told
-            self.lock.release()
+        held = HeldLocks()
+        try:
+            if held.take(self.lock, timeout_s=1):  # whoever waits has not got it
+                self._drop_recordings()  # so that the next launch asks for a new one, and is told
+        finally:
+            held.give_back()
 
     def fail(self, result: int, function: str) -> None:
         """Raises what a VkResult of a submission means: whatever it is, the commands are lost, and with them

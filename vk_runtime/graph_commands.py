@@ -86,7 +86,7 @@ class Segment:
                 barriers.record(command_buffer.raw, *barriers.for_host)
         finally:
             # Also after an exception: a command buffer that is being recorded cannot be begun again.
-            result = device.vk.vkEndCommandBuffer(command_buffer.raw)
+            result = command_buffer.end()
         device.check(result, "vkEndCommandBuffer")
         self.content = content_of(device, steps, is_last)
         """What was recorded: an equal one need not be recorded again."""

@@ -64,7 +64,7 @@ class _Events:
             logging.getLogger(f"{ROOT}.{name}").debug("%s: %s%s", event.kind, what, place)
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _events = _Events()
 _handler = _Handler()
 _handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))

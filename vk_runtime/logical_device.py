@@ -32,6 +32,7 @@ from .device_state import DeviceState
 from .flusher import Flusher
 from .handle import Graveyard, living
 from .headers import NULL, ffi
+from .held_locks import HeldLocks
 from .launch_cache import LaunchCache
 from .loader import Functions
 from .memory import MemoryAllocator
@@ -261,12 +262,13 @@ class LogicalDevice(DeviceState):
 
     def running_kernels(self) -> list[str]:
         """Returns the names of kernels that are submitted and have not ended; none where the lock is not free."""
-        if not self.lock.acquire(timeout=1):
-            return []
+        held = HeldLocks()
         try:
+            if not held.take(self.lock, timeout_s=1):
+                return []
             return list(dict.fromkeys(name for queue in tuple(self.busy) for name in queue.running()))
         finally:
-            self.lock.release()
+            held.give_back()
 
     def submit_everything(self) -> None:
         """Submits what is recorded on every queue, and lets go of what has run.  Call it with the lock held."""
@@ -294,17 +296,17 @@ class LogicalDevice(DeviceState):
         """
         for queue in self._streams():  # its thread calls functions that may need the lock
             queue.stop_watching()
-        if not self.lock.acquire(timeout=_PATIENCE_S):
-            logger.warning("'%s' is in use by another thread, and is not closed", self.name)
-            return
+        held = HeldLocks()
         try:
-            if not self.is_closed:
+            if not held.take(self.lock, timeout_s=_PATIENCE_S):
+                logger.warning("'%s' is in use by another thread, and is not closed", self.name)
+            elif not self.is_closed:
                 has_ended = self._finish()
                 self.is_closed = self.is_unusable = True
                 if has_ended and self._is_left_alone():
                     self._destroy()
         finally:
-            self.lock.release()
+            held.give_back()
 
     def _finish(self) -> bool:
         """Waits for the work, and does what is owed to it; returns whether it has ended, or will in finite time."""

@@ -42,7 +42,7 @@ class Command:
     """Those that ran when it was recorded."""
 
 
-lock = threading.Lock()
+lock = threading.RLock()
 """Guards the two lists of profiles that run; see `Profile`."""
 
 active: list[Profile] = []

@@ -225,7 +225,8 @@ class Queue(VulkanObject, CommandStream):
                 self.wait_on_device(*self.transfers)
 
         with self._lock:
-            return Event(self, self.record(encode))
+            value = self.record(encode)
+        return Event(self, value)
 
     # ---- waiting ----
 

@@ -111,7 +111,7 @@ class RepeatedLaunches:
                 barriers.record(command_buffer.raw, *barriers.for_host)
         finally:
             # Also after an exception: a command buffer that is being recorded cannot be begun again.
-            result = device.vk.vkEndCommandBuffer(command_buffer.raw)
+            result = command_buffer.end()
         device.check(result, "vkEndCommandBuffer")
         return made
 

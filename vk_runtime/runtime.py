@@ -23,6 +23,7 @@ from ..ir.start_up import import_libraries, import_now, side_by_side
 from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_ERROR_INCOMPATIBLE_DRIVER
 from .errors import VulkanError
 from .handle import living
+from .held_locks import HeldLocks
 from .instance import Instance
 from .loader import (
     EMBEDDED_VARIABLE,
@@ -245,31 +246,48 @@ def runtime() -> Runtime:
         return _made[0]
 
 
-_forking: list[Device] = []
-"""Devices whose locks the thread that forks holds meanwhile."""
+_forking = HeldLocks()
+"""What the thread that forks holds meanwhile."""
+
+_PATIENCE = 3
+"""How often Ctrl-C is put off while a fork waits."""
 
 
 def _before_fork() -> None:
-    """Waits until no other thread makes the runtime or changes anything in it: the child would find its locks taken."""
-    _making.acquire()
-    for made in _made:
-        for device in (*made.devices, *made.foreign):
-            device.before_fork()
-            _forking.append(device)
+    """Waits until no other thread makes the runtime or changes anything in it: the child would find its locks taken.
+
+    Python only shows what this raises, and forks all the same: Ctrl-C is raised when the locks are there, unless
+    somebody insists.
+    """
+    interrupts: list[KeyboardInterrupt] = []
+    while len(interrupts) < _PATIENCE:
+        try:
+            _forking.take(_making)
+            for device in _every_device():
+                device.before_fork(_forking)
+            break
+        except KeyboardInterrupt as interrupt:
+            interrupts.append(interrupt)  # what it holds twice now it gives back twice
+    if interrupts:
+        raise interrupts[0]
 
 
-def _after_fork(*, is_child: bool) -> None:
-    """Goes on after `_before_fork`; in the child the devices cannot be used, because drivers would hang."""
-    while _forking:
-        _forking.pop().after_fork(is_child=is_child)
-    _making.release()
+def _after_fork_in_child() -> None:
+    """The devices cannot be used, because drivers would hang."""
+    try:
+        for device in _every_device():
+            device.abandon_after_fork()
+    finally:
+        _forking.give_back()
+
+
+def _every_device() -> list[Device]:
+    return [device for made in _made for device in (*made.devices, *made.foreign)]
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=lambda: _after_fork(is_child=False),
-        after_in_child=lambda: _after_fork(is_child=True),
+        before=_before_fork, after_in_parent=_forking.give_back, after_in_child=_after_fork_in_child
     )
 
 

@@ -147,6 +147,7 @@ class KeptDownloads:
         staging = allocate_staging(device, nbytes)
         command_buffer = pool.take()
         made = KeptDownload(command_buffer, staging, nbytes)
+        pool.return_with(made, command_buffer)
         # It goes with the memory that it reads, whose serial another array may get.
         kept, serial = self._kept, buffer.serial
         made.source = weakref.ref(buffer, lambda _: kept.pop(serial, None))
@@ -159,9 +160,7 @@ class KeptDownloads:
             lambda commands: copy(commands.raw, source, staging.raw, 1, region), command_buffer
         )
         barriers.record(command_buffer.raw, *barriers.for_host)
-        device.check(device.vk.vkEndCommandBuffer(command_buffer.raw), "vkEndCommandBuffer")
-        # Not before: one that is half recorded, after an exception, is not used again.
-        pool.return_with(made, command_buffer)
+        device.check(command_buffer.end(), "vkEndCommandBuffer")
         return made
 
 

@@ -115,7 +115,7 @@ class LanguageFrontEnd(Protocol):
         ...
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _front_ends: dict[enum.Enum, LanguageFrontEnd] = {}
 
 

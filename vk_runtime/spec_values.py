@@ -70,7 +70,7 @@ class SpecValues:
     """Host bytes of the constants that were set, by id."""
 
     def __init__(self, values: Mapping[SpecConstant, bytes] | None = None) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._values: dict[SpecConstant, bytes] = dict(values or {})
 
     def set(self, constant: SpecConstant, value: object) -> None:

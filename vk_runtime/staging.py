@@ -54,7 +54,8 @@ def stream_for(queue: Queue, device: LogicalDevice, buffer: Buffer, nbytes: int)
     if is_own or not device.has_transfer_queue:
         return queue
     with device.lock:
-        return device.transfer_stream(queue.device)
+        found = device.transfer_stream(queue.device)
+    return found  # noqa: RET504 - as in `allocate_staging`
 
 
 def upload_pieces(stream: CommandStream, device: LogicalDevice, buffer: Buffer, source: _Bytes) -> int:

@@ -254,24 +254,23 @@ class SubmittedCommands(Handle):
             completed = clock.completed
             if in_flight[-1].value > completed:  # else a wait has just told
                 completed = clock.read()
+            ending, free = iter(in_flight.popleft, None), self._free
             while in_flight and in_flight[0].value <= completed:
-                ended = in_flight.popleft()
-                if isinstance(ended, CommandBuffer):
-                    self._recycle(ended)
+                for ended in ending:  # noqa: B007 - noted as it is taken, owned by the `try` then: Ctrl-C may come
+                    break
                 else:
-                    ended.keep.clear()
+                    break
+                try:
+                    if isinstance(ended, CommandBuffer):
+                        self.repeated.note_submission(ended.launch_count)
+                        ended.retire()
+                    else:
+                        ended.keep.clear()
+                finally:  # also where its times cannot be read
+                    if ended.__class__ is CommandBuffer:
+                        free.append(ended)  # pyright: ignore[reportArgumentType] - its class was asked for
         if not in_flight and self.recording is None:
             self._logical.busy.discard(self)
-
-    def _recycle(self, command_buffer: CommandBuffer) -> None:
-        self.repeated.note_submission(command_buffer.launch_count)
-        try:
-            command_buffer.retire()
-        except Error:  # its times could not be read; it can be used again all the same
-            self._free.append(command_buffer)
-            raise
-        # After Ctrl-C in there it is half cleared, and not used again.
-        self._free.append(command_buffer)
 
     def poll(self, value: int) -> bool:
         """Returns whether the timeline has reached `value`; submits what is recorded towards it."""

@@ -66,7 +66,7 @@ class Trace:
             active.remove(self)
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _thread = threading.local()
 
 active: list[Collector] = []

@@ -368,6 +368,13 @@ class FakeDriver:
         found.is_simultaneous = bool(info.flags & SIMULTANEOUS)
         found.uses.clear()
 
+    def vkResetCommandBuffer(self, handle: Any, flags: int) -> None:
+        found = self._find("CommandBuffer", handle)
+        if any(found in submission.buffers for submission in self._pending):
+            raise AssertionError("reset while it may run")
+        found.state, found.content = "initial", []
+        found.uses.clear()
+
     def vkEndCommandBuffer(self, handle: Any) -> None:
         self._recording(handle).state = "executable"
 

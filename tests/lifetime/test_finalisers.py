@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.vk_runtime import graph_program, repeated_launches
+from lapilli.frontend.unit_image import UnitImage
+from lapilli.vk_runtime import graph_program, logical_device, repeated_launches
+from lapilli.vk_runtime import kernel_id as kernel_ids
+from lapilli.vk_runtime.device import Device
 from lapilli.vk_runtime.graph_commands import CommandPool
 from lapilli.vk_runtime.indirect_record import IndirectRecord
 from tests.interruption import Finalised, Refusals
@@ -300,3 +303,44 @@ def test_a_finaliser_that_changes_arguments_while_they_are_recorded(device, monk
     assert sum(before) == 4, "the one or the other"
     graph.replay().wait()
     assert (float(x.numpy()[0]), float(other.numpy()[0])) == (before[0] + 1, before[1] + 1)
+
+
+def test_a_finaliser_that_uses_the_device_while_it_is_opened(device, monkeypatch) -> None:
+    """The lock of the opening is its thread's own: it must be refused, not wait for itself."""
+    opened = Device(device.physical, "opened")
+    with monkeypatch.context() as patch:
+        refusals = Refusals(patch, logical_device, "plan_memory", lambda: lp.zeros(3, device=opened))
+        assert (lp.zeros(3, device=opened).numpy() == 0).all()
+    opened.shut_down()
+    assert refusals.found == [lp.InvalidError]
+
+
+@pytest.mark.parametrize(
+    "place", [(UnitImage, "translate"), (kernel_ids, "make_kernel_id")], ids=["image", "id"]
+)
+def test_a_finaliser_while_a_bundle_is_made(device, monkeypatch, place) -> None:
+    """It may ask for the same id and the same image, and launch, as any other code may."""
+    context, x = lp.Context([device]), lp.zeros(SIZE, device=device)
+    triple[SIZE](x, 0.0).wait()
+
+    @lp.kernel
+    def fresh(out: lp.Array[lp.f32]):
+        out[lp.global_id(0)] = 1.0
+
+    seen, done = [], []
+
+    def is_chosen(image) -> bool:
+        seen.append(image)
+        return image.has_kernel(fresh)
+
+    def action() -> None:
+        triple[SIZE](x, 1.0)
+        done.append((lp.get_kernel_id(fresh), [image.binary for image in seen if image.has_kernel(fresh)]))
+
+    with monkeypatch.context() as patch:
+        refusals = Refusals(patch, *place, action)
+        id_ = lp.get_kernel_id(fresh)
+        bundle = lp.get_kernel_bundle(context, state=lp.BundleState.OBJECT, selector=is_chosen)
+    assert done and refusals.found == []
+    assert all(found is id_ for found, _ in done) and id_ in bundle.kernel_ids
+    assert (x.numpy() == 3 * len(done)).all()

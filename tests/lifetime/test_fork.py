@@ -121,8 +121,58 @@ raise SystemExit(os.waitstatus_to_exitcode(status))
 """
 
 
+INTERRUPT_MEANWHILE = """
+import os, signal, sys, threading, time
+import lapilli as lp
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+x = lp.zeros(3)
+lock = x.device.logical.lock
+inside, waiting = threading.Event(), threading.Event()
+
+
+def hold():
+    with lock:
+        inside.set()
+        waiting.wait(60)
+        for _ in range(2):  # the fork waits for this lock by now, or is about to
+            time.sleep(0.05)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        time.sleep(0.05)
+
+
+other = threading.Thread(target=hold)
+other.start()
+assert inside.wait(60)
+sys.unraisablehook = lambda it: None  # Python shows what a fork's hooks raise, and forks
+os.register_at_fork(before=waiting.set)  # the latest is called first
+process_id = os.fork()
+if process_id == 0:
+    signal.alarm(20)
+    try:
+        lp.zeros(3, device=x.device)
+    except lp.DeviceLostError as error:
+        os._exit(0 if "forked" in str(error) else 2)
+    except BaseException:
+        os._exit(3)
+    os._exit(4)
+status = os.waitpid(process_id, 0)[1]
+other.join()
+is_free = []
+other = threading.Thread(target=lambda: is_free.append(lock.acquire(timeout=5) and lock.release() is None))
+other.start()
+other.join()
+assert is_free == [True], "nobody has the lock any more"
+raise SystemExit(os.waitstatus_to_exitcode(status))
+"""
+
+
 @pytest.mark.device
-@pytest.mark.parametrize("program", [FORK_MEANWHILE, COMPILE_MEANWHILE], ids=["drivers", "compiler"])
+@pytest.mark.parametrize(
+    "program",
+    [FORK_MEANWHILE, COMPILE_MEANWHILE, INTERRUPT_MEANWHILE],
+    ids=["drivers", "compiler", "Ctrl-C"],
+)
 def test_a_fork_while_another_thread_is_busy(program):
     command = (sys.executable, "-W", "ignore::DeprecationWarning", "-c", program)
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
