@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 from ..ir.dialects.spec_constant import HOST_DTYPES, HOST_LAYOUT, DeclareOp, GetOp
 from ..ir.dialects.spirv.composite import CompositeExtractOp
 from ..ir.dialects.spirv.types import StructType as SpirvStructType
+from .aspect_lowering import use_struct
 from .composites import typed_value_of
 from .fixed_arrays import fixed_array_type
 from .function_builder import FunctionBuilder
@@ -31,6 +32,7 @@ from .vector_types import VecType
 def read_specialization(fb: FunctionBuilder, constant: SpecializationId) -> Value:
     """Returns the value that a specialization constant has in a pipeline."""
     kind = constant.type
+    use_struct(fb, kind)
     if fb.is_dry:
         return typed_value_of(kind)
     if constant.symbol not in fb.module.spec_constants:

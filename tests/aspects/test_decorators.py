@@ -120,7 +120,22 @@ def test_structs_say_what_they_use():
     def through_a_helper(out: lp.Out[lp.f32]):
         out[0] = of_parameter(Above(1.0))
 
-    for kernel in (values, through_a_helper):  # also where the optimiser leaves nothing of the struct
+    constant = lp.SpecializationId(Above, 1.0)
+
+    @lp.kernel
+    def of_a_constant(out: lp.Out[lp.f32]):
+        out[0] = constant.x
+
+    @lp.kernel
+    def of_a_spec_parameter(out: lp.Out[lp.f32], *, given: lp.Spec[Above]):
+        out[0] = given.x
+
+    for kernel in (
+        values,
+        through_a_helper,
+        of_a_constant,
+        of_a_spec_parameter,
+    ):  # also where the optimiser leaves nothing of the struct
         (image,) = compile_kernels([kernel], TargetEnv())
         assert image.requirements.aspects == (6, 28)
 
