@@ -69,6 +69,10 @@ CHECKS = ("none", "asserts", "debug")
 """What a kernel checks as it runs: nothing, its ``assert`` statements, in debug mode also indices, divisors and NaN."""
 
 
+REMEDIES = ("loses_reads", "clamps_atomics", "skips_half_rounding", "fails_on_carried_truths")
+"""Fields of `TargetEnv` for faults of drivers that modules of other compilers are rewritten for."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetEnv:
     """Environment that an image is compiled for."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..ir.target_env import TargetEnv
+from ..ir.target_env import REMEDIES, TargetEnv
 from .binary import Module, parse, serialise
 from .carried_truths import truths_as_words
 from .carry_values import values_carried
@@ -18,8 +18,17 @@ from .own_positions import positions_owned
 from .rounded_halves import halves_rounded
 from .split_copies import copies_split
 
-_REMEDIES = ("loses_reads", "clamps_atomics", "skips_half_rounding", "fails_on_carried_truths")
-"""Fields of `TargetEnv`, each true where the driver needs the remedy."""
+_UNKNOWN_GENERATOR = 0xFFFF << 16
+
+
+def labelled(module: Module) -> Module:
+    """Returns a module of another compiler whose header says so: our own modules have no generator."""
+    return module if module.generator else replace(module, generator=_UNKNOWN_GENERATOR)
+
+
+def has_foreign_code(image: DeviceImage) -> bool:
+    """Whether an image is made of modules of other compilers, or linked with such."""
+    return image.spirv[8:12] != bytes(4)
 
 
 def module_for(module: Module, env: TargetEnv) -> Module:
@@ -44,7 +53,7 @@ def image_for(image: DeviceImage, env: TargetEnv) -> DeviceImage:
         SpirvError: as `module_for`.
     """
     had = image.target_env
-    lacks: dict[str, Any] = {name: getattr(env, name) and not getattr(had, name) for name in _REMEDIES}
+    lacks: dict[str, Any] = {name: getattr(env, name) and not getattr(had, name) for name in REMEDIES}
     missing = TargetEnv(**lacks)
     if missing == TargetEnv():
         return image
@@ -54,5 +63,5 @@ def image_for(image: DeviceImage, env: TargetEnv) -> DeviceImage:
 def marked(image: DeviceImage, env: TargetEnv) -> DeviceImage:
     """Returns an image that says which remedies it has."""
     had = image.target_env
-    has: dict[str, Any] = {name: getattr(had, name) or getattr(env, name) for name in _REMEDIES}
+    has: dict[str, Any] = {name: getattr(had, name) or getattr(env, name) for name in REMEDIES}
     return replace(image, target_env=replace(had, **has))

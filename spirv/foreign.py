@@ -17,7 +17,7 @@ from .binary import Module, parse, serialise
 from .clspv import ClspvArgument, kernel_arguments
 from .count_rounds import counted
 from .device_image import DeviceImage
-from .driver_remedies import marked, module_for
+from .driver_remedies import labelled, marked, module_for
 from .errors import SpirvError
 from .foreign_capabilities import Needs, needs_of
 from .foreign_module import isolate, library, rebind, without_hints, without_tool_instructions
@@ -84,7 +84,7 @@ def foreign_kernels(
         if _has_linkage(module):
             # SpecIds of several modules would clash: what is linked has the values that were given here.
             module = parse(freeze_spec_constants(serialise(module)))
-        module = module_for(signs_matched(module), env)
+        module = module_for(signs_matched(labelled(module)), env)
         found = _kernels(module, frozenset(values), label, loop_cap)
         images = (*found.images, *_library(module, loop_cap)) if is_object else found.images
         return replace(found, images=tuple(marked(image, env) for image in images))

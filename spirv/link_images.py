@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from ..ir.errors import LinkError
 from ..ir.kernel_info import AspectUse, KernelInfo, LocalParameter, Parameter, Requirements, SpecConstantInfo
 from ..ir.size_arithmetic import SizeNode
-from ..ir.target_env import TargetEnv, most_checks, smallest_cap
+from ..ir.target_env import REMEDIES, TargetEnv, most_checks, smallest_cap
 from .binary import Module
 from .count_rounds import for_driver
 from .device_image import DeviceImage
@@ -90,6 +90,7 @@ def _common_env(images: Sequence[DeviceImage], labels: Sequence[str]) -> TargetE
         debug_info=any(env.debug_info for env in envs),
         loop_iteration_cap=smallest_cap(envs),
         checks=most_checks(envs),
+        **{name: all(getattr(env, name) for env in envs) for name in REMEDIES},
     )
 
 

@@ -82,7 +82,10 @@ def merge(modules: Sequence[Module], labels: Sequence[str]) -> Merged:
     Raises:
         LinkError: more ids than a module can have, or conflicting memory models.
     """
-    merged = Merged(max(m.version for m in modules), modules[0].generator, 1, labels=tuple(labels))
+    generator = next(
+        (m.generator for m in modules if m.generator), 0
+    )  # ours have none: what is of others is kept
+    merged = Merged(max(m.version for m in modules), generator, 1, labels=tuple(labels))
     for module, label in zip(modules, labels, strict=True):
         offset = merged.bound - 1
         merged.first_ids.append(merged.bound)

@@ -10,6 +10,7 @@ import pytest
 import lapilli as lp
 from lapilli.frontend import spirv_source
 from lapilli.ir.target_env import TargetEnv
+from lapilli.spirv.driver_remedies import has_foreign_code
 from lapilli.spirv.foreign import foreign_kernels
 from lapilli.spirv.lpk import LpkFile
 
@@ -98,6 +99,81 @@ def test_loops_built_for_other_drivers_suit_the_one_that_loads_them(device, cont
     a, o = lp.asarray(np.int32([1, 9, 1, 8]), device=device), lp.zeros(4, lp.i32, device=device)
     lp.Queue(device, context=context).parallel_for(4, bundle.get_kernel("main"), a, o)
     assert o.numpy().tolist() == [9, 9, 8, 8]
+
+
+LOOK = """
+OpCapability Shader
+OpCapability Linkage
+OpMemoryModel Logical GLSL450
+OpDecorate %look LinkageAttributes "foreign_look" Export
+%bool = OpTypeBool
+%int = OpTypeInt 32 0
+%procedure = OpTypeFunction %int %int
+%one = OpConstant %int 1
+%five = OpConstant %int 5
+%look = OpFunction %int None %procedure
+%i = OpFunctionParameter %int
+%entry = OpLabel
+OpBranch %loop
+%loop = OpLabel
+%n = OpPhi %int %i %entry %next %loop
+%square = OpIMul %int %n %n
+%v = OpBitwiseXor %int %square %i
+%next = OpIAdd %int %n %one
+%again = OpSLessThanEqual %bool %v %five
+OpLoopMerge %end %loop None
+OpBranchConditional %again %loop %end
+%end = OpLabel
+OpReturnValue %v
+OpFunctionEnd
+"""
+CALLER = """
+import lapilli as lp
+
+@lp.extern("foreign_look")
+def look(i: lp.i32) -> lp.i32: ...
+
+@lp.kernel
+def caller(o: lp.Array[lp.i32]):
+    o[lp.global_id(0)] = look(lp.i32(lp.global_id(0)))
+"""
+
+
+def _looked(i):
+    n = i
+    while n * n ^ i <= 5:
+        n += 1
+    return n * n ^ i
+
+
+@pytest.mark.device
+@pytest.mark.native_only("foreign kernels are not interpreted")
+@pytest.mark.parametrize("is_object", [False, True])
+def test_so_do_their_functions_in_kernels_in_python(device, context, tmp_path, monkeypatch, is_object):
+    def for_others(binary, **options):
+        return foreign_kernels(binary, **{**options, "env": TargetEnv()})
+
+    monkeypatch.setattr(spirv_source, "foreign_kernels", for_others)
+    parts = [
+        lp.compile(lp.create_kernel_bundle_from_source(context, language, text))
+        for language, text in ((lp.SourceLanguage.PYTHON, CALLER), (lp.SourceLanguage.SPIRV_ASM, LOOK))
+    ]
+    file = tmp_path / "l.lpk"
+    if is_object:
+        lp.join(parts).save(file)
+        bundle = lp.link(lp.load_kernel_bundle(context, file, state=lp.BundleState.OBJECT))
+    else:
+        linked = lp.link(parts)
+        linked.save(file)
+        bundle = lp.load_kernel_bundle(context, file)
+    o = lp.zeros(8, lp.i32, device=device)
+    lp.Queue(device, context=context).parallel_for(8, bundle.get_kernel("caller"), o)
+    assert o.numpy().tolist() == [_looked(i) for i in range(8)]
+    env = device.target_env
+    for image in bundle:
+        binary = image.binary
+        assert has_foreign_code(binary)
+        assert binary.target_env.loses_reads == env.loses_reads
 
 
 @pytest.mark.device
