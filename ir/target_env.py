@@ -69,7 +69,13 @@ CHECKS = ("none", "asserts", "debug")
 """What a kernel checks as it runs: nothing, its ``assert`` statements, in debug mode also indices, divisors and NaN."""
 
 
-REMEDIES = ("loses_reads", "clamps_atomics", "skips_half_rounding", "fails_on_carried_truths")
+REMEDIES = (
+    "miscounts_sub_groups",
+    "loses_reads",
+    "clamps_atomics",
+    "skips_half_rounding",
+    "fails_on_carried_truths",
+)
 """Fields of `TargetEnv` for faults of drivers that modules of other compilers are rewritten for."""
 
 
@@ -105,6 +111,9 @@ class TargetEnv:
     loses_reads: bool = False
     """Whether the driver loses what a loop computes for work-items that leave it before others; this matters to modules
     of other compilers only.  See `vk_runtime.quirks`."""
+    miscounts_sub_groups: bool = False
+    """Whether the driver counts partial sub-groups wrongly; this, too, matters to modules of other compilers only.  See
+    `vk_runtime.quirks`."""
     clamps_atomics: bool = False
     """Whether positions of atomic operations in arrays are kept in range, since the driver does not look at them.  See
     `vk_runtime.quirks`."""
@@ -181,6 +190,7 @@ class TargetEnv:
                 disabled_passes=tuple(sorted({*first.disabled_passes, *other.disabled_passes})),
                 loop_iteration_cap=smallest_cap((first, other)),
                 loses_reads=first.loses_reads or other.loses_reads,
+                miscounts_sub_groups=first.miscounts_sub_groups or other.miscounts_sub_groups,
                 clamps_atomics=first.clamps_atomics or other.clamps_atomics,
                 rounds_conversions_twice=first.rounds_conversions_twice or other.rounds_conversions_twice,
                 folds_zeros=first.folds_zeros or other.folds_zeros,

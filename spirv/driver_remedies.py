@@ -13,6 +13,7 @@ from .binary import Module, parse, serialise
 from .carried_truths import truths_as_words
 from .carry_values import values_carried
 from .clamp_atomics import atomics_clamped
+from .counted_sub_groups import sub_groups_counted
 from .device_image import DeviceImage
 from .own_positions import positions_owned
 from .rounded_halves import halves_rounded
@@ -37,6 +38,8 @@ def module_for(module: Module, env: TargetEnv) -> Module:
     Raises:
         SpirvError: a driver loses what loops compute, and a function has more of them than are looked at.
     """
+    if env.miscounts_sub_groups:
+        module = sub_groups_counted(module)
     if env.clamps_atomics:
         module = atomics_clamped(module)
     if env.loses_reads:

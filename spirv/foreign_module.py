@@ -166,7 +166,7 @@ def _live_ids(
     for item in view.of_opcode(Op.ExecutionModeId):
         if item.operands[0] == function_id:
             pending += id_operands(item)
-    pending += _work_group_size_ids(view)
+    pending += work_group_size_ids(view)
     by_target = _id_decorations(view)
     live: set[int] = set()
     while pending:
@@ -181,7 +181,7 @@ def _live_ids(
     return live
 
 
-def _work_group_size_ids(view: ModuleView) -> list[int]:
+def work_group_size_ids(view: ModuleView) -> list[int]:
     """Returns what is decorated WorkgroupSize: it holds for every entry point, named or not."""
     return [
         target

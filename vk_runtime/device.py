@@ -31,6 +31,7 @@ from .quirks import (
     WILD_ATOMICS,
     loop_iteration_cap,
     loses_reads,
+    miscounts_sub_groups,
 )
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ class Device(VulkanObject):
             optional_aspects=tuple(sorted(int(a) for a in OPTIONAL_ASPECTS & self.aspects)),
             loop_iteration_cap=self._loop_iteration_cap,
             loses_reads=loses_reads(physical),
+            miscounts_sub_groups=miscounts_sub_groups(physical),
             clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
             rounds_conversions_twice=any(physical.driver_id in q.drivers for q in ROUNDED_TWICE),
             folds_zeros=is_lavapipe,

@@ -44,6 +44,18 @@ class Quirk:
     """The first version that is known not to have it."""
 
 
+PARTIAL_SUB_GROUPS = Quirk(
+    name="partial-sub-groups",
+    drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+    versions=((22, 3), (22, 4)),
+    mended_in=(24, 0),  # tried: 24.0.5, 25.0.7 and 26.2.6
+    fault="Leaves a partial sub-group out of NumSubgroups, and starts a sub-group at every row of a work-group.",
+    remedy="Counted from the sizes: frontend/sub_groups.py; group functions go by sub-groups in one dimension "
+    "only: frontend/group_functions.py.  TargetEnv.miscounts_sub_groups: in modules of other compilers "
+    "spirv/counted_sub_groups.py.",
+    test="tests/device/test_groups.py",
+)
+
 LOOP_CAP = Quirk(
     name="loop-cap",
     drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
@@ -211,16 +223,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "modules of other compilers, where TargetEnv.loses_reads: spirv/own_positions.py.",
         test="tests/device/test_local_arrays.py",
     ),
-    Quirk(
-        name="partial-sub-groups",
-        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
-        versions=((22, 3), (22, 4)),
-        mended_in=(24, 0),  # tried: 24.0.5, 25.0.7 and 26.2.6
-        fault="Leaves a partial sub-group out of NumSubgroups, and starts a sub-group at every row of a work-group.",
-        remedy="Counted from the sizes: frontend/sub_groups.py; group functions go by sub-groups in one dimension "
-        "only: frontend/group_functions.py.",
-        test="tests/device/test_groups.py",
-    ),
+    PARTIAL_SUB_GROUPS,
     Quirk(
         name="aliased-read-only",
         drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
@@ -274,6 +277,12 @@ def loses_reads(physical: PhysicalDevice) -> bool:
     version = driver_version(physical.driver_info)
     faults = (quirk for quirk in QUIRKS if quirk.remedy is _CARRIED)
     return any(has_quirk(fault, physical.driver_id, version) is not False for fault in faults)
+
+
+def miscounts_sub_groups(physical: PhysicalDevice) -> bool:
+    """Whether a driver counts partial sub-groups wrongly, or is a version of its that nobody has tried."""
+    version = driver_version(physical.driver_info)
+    return has_quirk(PARTIAL_SUB_GROUPS, physical.driver_id, version) is not False
 
 
 def loop_iteration_cap(physical: PhysicalDevice, probe: Callable[[], int | None]) -> int | None:
