@@ -29,7 +29,7 @@ from .captures import Captures
 from .checking import checks_of
 from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
-from .first_launch import when_submitted
+from .first_launch import in_the_wait, when_submitted
 from .image_cache import CachedKernel, Store, absolute_locations, cached_kernel, relative_locations
 
 if TYPE_CHECKING:
@@ -191,8 +191,10 @@ def load_compiler() -> None:
         from ..passes.optimise import pipeline as optimise
         from ..spirv import build_image, tools_library
         from . import builder
+        from .rest_of_compiler import use_the_wait
 
         import_usual_handlers()
+    in_the_wait.append(use_the_wait)
     loaded = (builder, pipeline, optimise, convert, build_image, tools_library)
     logger.debug("loaded %s", ", ".join(module.__name__ for module in loaded))
 
@@ -201,6 +203,7 @@ def _compile(
     kernel: KernelFunction, rank: int, device: Device, env: TargetEnv, constants: Constants
 ) -> Executable:
     load_compiler()
+    from ..ir.deferred_definitions import deferred_definitions
     from .builder import refusing_depth
     from .collector_pause import collector_paused
     from .deep_stack import with_deep_stack
@@ -213,6 +216,7 @@ def _compile(
 
     with (
         collector_paused(),
+        deferred_definitions(),  # of parts that this kernel is the first to need
         refusing_depth([kernel]),
         reporting_faults(kernel.name, env, kernel.source.text, ir),
     ):

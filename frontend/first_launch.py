@@ -2,7 +2,7 @@
 
 A software driver compiles a kernel when it first runs, on a thread of its own, for longer than we do.  So a launch
 that made a pipeline is submitted at once, and what is left of its compilation, writing it to the cache and collecting
-its garbage, is done meanwhile.
+its garbage, is done meanwhile, and so are imports for the kernel that comes next (`rest_of_compiler`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from typing import Final
 from ..vk_runtime import graph_recording
 from ..vk_runtime.queue import Queue
 from .collector_pause import collector_paused
+
+in_the_wait: Final[list[Callable[[Callable[[], bool]], object]]] = []
+"""What a launch that was submitted at once does for as long as its queue is busy, which each is given to ask."""
 
 
 class _Later(threading.local):
@@ -37,17 +40,21 @@ def first_launch(queue: Queue) -> Generator[None]:
         yield
         return
     pipelines = queue.device.logical.pipelines
-    made = pipelines.made
+    made, is_submitted = pipelines.made, False
     work = _later.work = []
     try:
         with collector_paused():
             yield
             if pipelines.made != made and graph_recording.recorder() is None:
                 queue.flush()
+                is_submitted = True
     finally:
         _later.work = None
         for do in work:
             do()
+    if is_submitted:
+        for use in in_the_wait:
+            use(queue.is_busy)
 
 
 def when_submitted(do: Callable[[], object]) -> None:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import Error, InvalidError
+from ..ir.errors import DeviceLostError, Error, InvalidError
 from . import profile
 from .command_buffer import CommandBuffer
 from .constants import VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
@@ -171,6 +171,14 @@ class SubmittedCommands(Handle):
         """The timeline value of the last command, submitted or not."""
         recording = self.recording
         return self._submitted if recording is None else recording.value
+
+    def is_busy(self) -> bool:
+        """Returns whether the device has not done all that was submitted yet; a lost one does nothing more."""
+        with self._lock:
+            try:
+                return not self._logical.is_unusable and self._clock.ask() < self._submitted
+            except DeviceLostError:  # whoever waits is told
+                return False
 
     def block_until(self, value: int) -> None:
         """Waits until the timeline reaches `value`, and shows nothing of what kernels reported."""

