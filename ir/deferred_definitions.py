@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any
 
+from . import quick_dataclasses
 from .collector import collector_off
 from .served_methods import INIT_PARAMETERS, NOT_SERVED, Serve, assign_fields, serve_text
 
@@ -51,7 +52,7 @@ def deferred_definitions() -> Generator[None]:
     module: Any = dataclasses
     names = ("_create_fn", "_init_fn", "_process_class")
     originals = create_function, make_init, process_class = [getattr(module, name) for name in names]
-    thread = threading.get_ident()
+    thread, is_quick = threading.get_ident(), quick_dataclasses.is_supported()
     assign: list[Serve | None] = [None]
     """What the ``__init__`` that is being made would do."""
 
@@ -75,6 +76,10 @@ def deferred_definitions() -> Generator[None]:
             assign[0] = None
 
     def process(cls: Any, *options: Any, **more: Any) -> Any:
+        if is_quick and not more and threading.get_ident() == thread:
+            made = quick_dataclasses.define(cls, options, _deferred)
+            if made is not None:
+                return made
         # A class without a docstring would get its signature for one, which takes as long as the rest of it.
         if not cls.__doc__ and threading.get_ident() == thread:
             cls.__doc__ = cls.__name__

@@ -94,6 +94,16 @@ def serve_text(name: str, body: Sequence[str]) -> Serve | None:
     return serve if list(body) == lines else None
 
 
+def serve_equality(fields: Sequence[str]) -> Serve:
+    """Returns what an ``__eq__`` does that compares these fields."""
+    return _equality(fields)[1]
+
+
+def serve_hash(fields: Sequence[str]) -> Serve:
+    """Returns what a ``__hash__`` of these fields does."""
+    return _hash(fields)[1]
+
+
 def _equality(fields: Sequence[str]) -> tuple[list[str], Serve]:
     def equal(self: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
         if len(args) != 1 or kwargs:
