@@ -155,7 +155,7 @@ def _parameter_names(kind: Any) -> tuple[str, ...]:
 @contextlib.contextmanager
 def deferred_operations() -> Generator[None]:
     """Defers the definitions of the operations that this thread's imports make within."""
-    from xdsl.irdl import attributes, operations
+    from xdsl.irdl import attributes, constraints, operations
 
     if not _importing.acquire(blocking=False):  # as in `deferred_definitions`
         yield
@@ -180,8 +180,11 @@ def deferred_operations() -> Generator[None]:
         is_ours = threading.get_ident() == thread
         return DeferredParameters(kind, read_parameters) if is_ours else read_parameters(kind)
 
+    unions: Any = constraints.AnyOf
+    unite = unions.get
     module.OpDef.from_pyrdl, module.get_accessors_from_op_def = staticmethod(read_later), accessors_later
     parameters.from_pyrdl = staticmethod(parameters_later)
+    unions.get = staticmethod(lambda *parts: _union(parts) or unite(*parts))
     _importing_thread[0] = thread
     try:
         yield
@@ -189,6 +192,7 @@ def deferred_operations() -> Generator[None]:
         _importing_thread[0] = None
         module.OpDef.from_pyrdl, module.get_accessors_from_op_def = staticmethod(read), accessors
         parameters.from_pyrdl = staticmethod(read_parameters)
+        unions.get = staticmethod(unite)
         _importing.release()
 
 
@@ -197,6 +201,20 @@ def deferred_imports() -> Generator[None]:
     """Defers all that importing a part of the compiler would define; wherever one is imported when it is used."""
     with deferred_definitions(), deferred_operations():
         yield
+
+
+def _union(parts: tuple[Any, ...]) -> Any:
+    """Returns what `AnyOf.get` returns for unions of classes of attributes, which compares each with each of the 20
+    float types; None for others."""
+    from xdsl.irdl import AnyOf, BaseAttr
+
+    found: dict[Any, Any] = {}
+    for part in parts:
+        for each in part.attr_constrs if type(part) is AnyOf else (part,):
+            if type(each) is not BaseAttr:
+                return None
+            found.setdefault(each.attr, each)
+    return AnyOf(tuple(found.values())) if len(found) > 1 else None
 
 
 def _stand_ins(kind: Any) -> dict[str, Any]:

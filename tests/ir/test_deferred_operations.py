@@ -10,10 +10,14 @@ from typing import ClassVar
 
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, IntegerType, UnitAttr, i32
+from xdsl.dialects.builtin import Builtin, Float16Type, Float32Type, IntegerType, UnitAttr, i32
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute
 from xdsl.irdl import (
+    AnyAttr,
+    AnyOf,
+    BaseAttr,
+    EqAttrConstraint,
     IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
@@ -25,7 +29,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.traits import Commutative, Pure
-from xdsl.utils.exceptions import PyRDLOpDefinitionError, VerifyException
+from xdsl.utils.exceptions import PyRDLError, PyRDLOpDefinitionError, VerifyException
 
 from lapilli.ir import deferred_operations as module
 from lapilli.ir.create import create
@@ -224,6 +228,37 @@ def test_attributes_without_parameters_are_not_defined_at_all() -> None:
 
     Mark().verify()
     assert Mark().parameters == () and "definition" not in vars(Mark.get_irdl_definition())
+
+
+def test_unions_are_those_that_xdsl_makes() -> None:
+    i, f, h = BaseAttr(IntegerType), BaseAttr(Float32Type), BaseAttr(Float16Type)
+    cases = [
+        (i, f),
+        (f, i, f, h),
+        (AnyOf.get(f, h), i, h),
+        (i, AnyOf.get(f, h), AnyOf.get(i, h)),
+        (f, f),
+        (f, EqAttrConstraint(i32)),
+        (f, AnyAttr()),
+        (BaseAttr(Attribute), f),
+        (IntegerType, Float32Type),
+    ]
+
+    def outcome(parts: tuple[object, ...]) -> object:
+        try:
+            return AnyOf.get(*parts)  # pyright: ignore[reportArgumentType]
+        except PyRDLError as error:
+            return str(error)
+
+    expected = [outcome(parts) for parts in cases]
+    before = AnyOf.get
+    with deferred_operations():
+        assert AnyOf.get is not before
+        found = [outcome(parts) for parts in cases]
+    assert found == expected and AnyOf.get is before
+    assert [getattr(union, "attr_constrs", None) for union in found] == [
+        getattr(union, "attr_constrs", None) for union in expected
+    ]
 
 
 def test_other_threads_and_later_classes_are_left_alone() -> None:
