@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import FunctionType
@@ -191,12 +191,17 @@ def load_compiler() -> None:
         from ..passes.optimise import pipeline as optimise
         from ..spirv import build_image, tools_library
         from . import builder
-        from .rest_of_compiler import use_the_wait
 
         import_usual_handlers()
-    in_the_wait.append(use_the_wait)
+    in_the_wait.append(_use_the_wait)
     loaded = (builder, pipeline, optimise, convert, build_image, tools_library)
     logger.debug("loaded %s", ", ".join(module.__name__ for module in loaded))
+
+
+def _use_the_wait(is_busy: Callable[[], bool]) -> None:
+    from .rest_of_compiler import use_the_wait
+
+    use_the_wait(is_busy)
 
 
 def _compile(
