@@ -201,7 +201,7 @@ def load_compiler() -> None:
 def _use_the_wait(is_busy: Callable[[], bool]) -> None:
     from .rest_of_compiler import use_the_wait
 
-    use_the_wait(is_busy)
+    use_the_wait(is_busy, compile_lock)
 
 
 def _compile(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from importlib import import_module
-from typing import Final
+from typing import Final, Protocol
 
 REST: Final = (
     "frontend.loops",
@@ -54,21 +54,34 @@ _pending: Final = [*reversed(REST)]
 """What is left, the next one last."""
 
 
-def use_the_wait(is_busy: Callable[[], bool]) -> None:
+class Lock(Protocol):
+    """What keeps two threads from importing parts of the compiler at once, which may need each other."""
+
+    def acquire(self, blocking: bool = ...) -> bool: ...
+
+    def release(self) -> None: ...
+
+
+def use_the_wait(is_busy: Callable[[], bool], lock: Lock) -> None:
     """Imports modules one by one for as long as a device is busy; none where there is one CPU.
 
     A later call goes on where this one ends.
 
     Args:
         is_busy: asked before each.
+        lock: of compilations, taken for each; while another thread has it, nothing is imported.
     """
     if not _pending or cpu_count() < 2:
         return
     from ..ir.deferred_operations import deferred_imports
 
     with deferred_imports():
-        while _pending and is_busy():
-            import_module(f"..{_pending.pop()}", __package__)
+        while _pending and is_busy() and lock.acquire(blocking=False):
+            try:
+                if _pending:
+                    import_module(f"..{_pending.pop()}", __package__)
+            finally:
+                lock.release()
 
 
 def cpu_count() -> int:

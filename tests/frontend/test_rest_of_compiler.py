@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import threading
 
 import pytest
 
@@ -17,7 +18,7 @@ def test_a_first_loop_barrier_or_atomic_imports_nothing_more():
     program = """
     import sys
     import lapilli as lp
-    from lapilli.frontend.compile import compile_kernels, load_compiler
+    from lapilli.frontend.compile import compile_kernels, compile_lock, load_compiler
     from lapilli.frontend.rest_of_compiler import use_the_wait
     from lapilli.ir.target_env import TargetEnv
 
@@ -25,7 +26,7 @@ def test_a_first_loop_barrier_or_atomic_imports_nothing_more():
     env = TargetEnv(loop_iteration_cap=65535, pairs_rounds=True)
     load_compiler()
     compile_kernels([lp.kernel_from_source(head + "    x[i] = s + 1.0\\n")], env, rank=1)
-    use_the_wait(lambda: True)
+    use_the_wait(lambda: True, compile_lock)
     before = set(sys.modules)
     for rest in (
         "    for j in range(n):\\n        s += lp.f32(j)\\n        if s > 2.0:\\n            break\\n    x[i] = s\\n",
@@ -49,7 +50,7 @@ def test_imports_end_when_the_device_is_done(monkeypatch):
     monkeypatch.setattr(rest_of_compiler, "_pending", ["third", "second", "first"])
     answers = iter([True, True, False, True, False])
     for expected in (["..first", "..second"], ["..first", "..second", "..third"]):
-        rest_of_compiler.use_the_wait(lambda: next(answers))
+        rest_of_compiler.use_the_wait(lambda: next(answers), threading.Lock())
         assert imported == expected
 
 
@@ -57,7 +58,17 @@ def test_nothing_is_imported_where_there_is_one_cpu(monkeypatch):
     monkeypatch.setattr(rest_of_compiler, "cpu_count", lambda: 1)
     monkeypatch.setattr(rest_of_compiler, "import_module", pytest.fail)
     monkeypatch.setattr(rest_of_compiler, "_pending", ["first"])
-    rest_of_compiler.use_the_wait(lambda: True)
+    rest_of_compiler.use_the_wait(lambda: True, threading.Lock())
+
+
+def test_nothing_is_imported_while_another_thread_compiles(monkeypatch):
+    monkeypatch.setattr(rest_of_compiler, "cpu_count", lambda: 2)
+    monkeypatch.setattr(rest_of_compiler, "import_module", pytest.fail)
+    monkeypatch.setattr(rest_of_compiler, "_pending", ["first"])
+    lock = threading.Lock()
+    with lock:
+        rest_of_compiler.use_the_wait(lambda: True, lock)
+    assert rest_of_compiler._pending == ["first"]
 
 
 @pytest.mark.device
