@@ -221,6 +221,12 @@ class LaunchConfiguration:
     origin: LaunchConfiguration | None = None
     """What `on` was called on, where that says nothing but kernel and range: it knows what may be taken again."""
 
+    def __copy__(self) -> LaunchConfiguration:
+        return self
+
+    def __deepcopy__(self, memo: object) -> LaunchConfiguration:
+        return self
+
     def on(
         self, queue: object = _NO_QUEUE, wait: Iterable[object] = _NO_EVENTS, *others: object
     ) -> LaunchConfiguration:

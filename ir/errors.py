@@ -350,8 +350,10 @@ def for_user(error: ErrorT) -> ErrorT:
     Frames of the user's own, of a command group or a handler, stay, with all others then; so do causes.
     ``LAPILLI_LOG=debug`` keeps every frame.
     """
-    from .config import config
-
+    try:
+        from .config import config
+    except ImportError:  # a finaliser at the very end of the interpreter
+        return error
     step = error.__traceback__
     while step is not None:
         name: object = step.tb_frame.f_globals.get("__name__")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NoReturn, Protocol, cast
 
 from .errors import InvalidError
+from .process_object import ProcessObject
 
 DEFAULT_SIZE_BYTES = 1 << 16
 DEFAULT_STATEMENT_SIZE = 1 << 10
@@ -56,7 +57,7 @@ class TextSink(Protocol):
         ...
 
 
-class Stream:
+class Stream(ProcessObject):
     """A stream that kernels write text to: parameter ``out: lp.Stream``, in the kernel ``out << i << lp.Stream.endl``.
 
     Each chain of ``<<`` is one statement, which comes out whole, when somebody next waits or reads.  The statements of

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
-from typing import NoReturn, Self
+from typing import NoReturn
 
 from ..ir.errors import MembersByName
+from ..ir.process_object import ProcessObject
 
 
 class Backend(enum.Enum, metaclass=MembersByName):
@@ -14,7 +15,7 @@ class Backend(enum.Enum, metaclass=MembersByName):
     VULKAN = "vulkan"
 
 
-class VulkanObject:
+class VulkanObject(ProcessObject):
     """What every object that SYCL 2020 gives a backend says of it."""
 
     __slots__ = ()
@@ -27,19 +28,6 @@ class VulkanObject:
     def get_backend(self) -> Backend:
         """Returns `backend`."""
         return Backend.VULKAN
-
-    def __copy__(self) -> Self:
-        """Returns the object itself: copies are one object, as SYCL's common reference semantics have it."""
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
-
-    def __getstate__(self) -> object:
-        name = f"lp.{type(self).__name__}"
-        raise TypeError(
-            f"an {name} belongs to this process and cannot be pickled; make one where it is needed"
-        )
 
 
 class NotThere:

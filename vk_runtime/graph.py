@@ -16,6 +16,7 @@ import numpy as np
 
 from ..ir.config import config
 from ..ir.errors import InvalidError, KernelArgumentError, user_facing
+from ..ir.process_object import ProcessObject
 from . import graph_recording, profile, trace, tracked
 from .array import Array
 from .device_list import device as default_device
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from .preset_launch import BoundKernel
 
 
-class Graph(GraphProgram):
+class Graph(ProcessObject, GraphProgram):
     """Commands of one device, recorded by a ``with`` block, run by `replay`.  Threads may share it."""
 
     def __init__(self) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..ir.process_object import ProcessObject
+
 if TYPE_CHECKING:
     from .device import Device
     from .image_memory import ImageMemory
 
 
-class ImageBase:
+class ImageBase(ProcessObject):
     """Base of `images.Image`."""
 
     __slots__ = ("_buffer", "_device")

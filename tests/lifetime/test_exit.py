@@ -214,3 +214,28 @@ def test_ctrl_c_ends_a_program_whose_kernel_hangs(tmp_path):
             raise
     assert process.returncode == -signal.SIGINT
     assert errors.splitlines()[-1] == "KeyboardInterrupt"
+
+
+def test_a_generator_that_is_closed_at_the_very_end(tmp_path):
+    """Where nothing can be imported any more: the error is lapilli's, and not one of the import system."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import lapilli as lp\n"
+        "@lp.kernel\n"
+        "def increment(x: lp.Array[lp.f32]):\n"
+        "    x[lp.global_id(0)] += 1.0\n"
+        "x = lp.zeros(4)\n"
+        "def steps():\n"
+        "    try:\n"
+        "        increment[4](x)\n"
+        "        yield\n"
+        "    finally:\n"
+        "        increment[4](x)\n"
+        "pending = steps()\n"
+        "next(pending)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0
+    assert "DeviceLostError" in done.stderr and "ImportError" not in done.stderr

@@ -1,0 +1,24 @@
+"""ProcessObject: what belongs to this process and has an identity.  Standard library only."""
+
+from __future__ import annotations
+
+from typing import Self
+
+
+class ProcessObject:
+    """Base of objects that are themselves when they are copied, and cannot be pickled."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        """Returns the object itself: copies are one object, as SYCL's common reference semantics have it."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __getstate__(self) -> object:
+        name = f"lp.{type(self).__name__}"
+        raise TypeError(
+            f"an {name} belongs to this process and cannot be pickled; make one where it is needed"
+        )
