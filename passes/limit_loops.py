@@ -38,12 +38,12 @@ from xdsl.passes import ModulePass
 
 from ..ir.call_graph import CallGraph, Function, SymbolTables, has_body
 from ..ir.dialects import aspect
-from ..ir.dialects.kernel import is_kernel
+from ..ir.dialects.kernel import LIBRARY, is_kernel
 from ..ir.dialects.kernel_reports import AgreeOnRoundsOp, CheckRoundsOp, CountRoundsOp
 from ..ir.walk import block_operations, instances, region_blocks
 from .loop_bounds import EXACT_ROUNDS, Bounds, callee_of, has_loop_inside
 from .loop_counters import add_trips
-from .unroll import unroll_for, unroll_short_loops, unroll_while
+from .unroll import MAXIMUM_FACTOR, MAXIMUM_LIBRARY_FACTOR, unroll_for, unroll_short_loops, unroll_while
 
 
 def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
@@ -61,10 +61,12 @@ def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
     known: dict[Operation, int] = {}
     for function in _reached(graph, [*kernels, *linked]):
         unroll_short_loops(function)
+        most = MAXIMUM_LIBRARY_FACTOR if LIBRARY in function.attributes else MAXIMUM_FACTOR
         for op in instances(function.body, scf.ForOp, scf.WhileOp):
             assert isinstance(op, scf.ForOp | scf.WhileOp)
             if not _is_below(bounds.of_op(op), EXACT_ROUNDS):
-                left_over = unroll_for(op, level) if isinstance(op, scf.ForOp) else unroll_while(op, level)
+                is_for = isinstance(op, scf.ForOp)
+                left_over = unroll_for(op, level, most) if is_for else unroll_while(op, level, most)
                 if left_over:
                     known[op] = left_over + 1
     instrument = _Instrument(Bounds(symbols, known), cap, symbols)

@@ -37,6 +37,9 @@ MAXIMUM_FACTOR = 256
 """By how much other loops are unrolled at most."""
 MAXIMUM_WHILE_FACTOR = 64
 """The same for `scf.while`, at any level: branches follow each other there."""
+MAXIMUM_LIBRARY_FACTOR = 8
+"""The same for all loops of functions of ours, group functions above all: those have few rounds, and a kernel with some
+of them, unrolled by more, takes llvmpipe minutes to compile."""
 
 
 def unroll_short_loops(function: Operation, is_wanted: Callable[[scf.ForOp], bool] = lambda _: True) -> bool:
@@ -115,8 +118,8 @@ def factor_for(body_operations: int, level: int) -> int:
     return factor
 
 
-def unroll_for(op: scf.ForOp, level: int) -> int:
-    """Unrolls a loop of step 1 without loops or calls inside.
+def unroll_for(op: scf.ForOp, level: int, most: int = MAXIMUM_FACTOR) -> int:
+    """Unrolls a loop of step 1 without loops or calls inside, by `most` at most.
 
     The rounds that are left over stay with `op`, of which the most rounds are returned then, else 0.  In a loop they
     must not count every time: there they stand under conditions, 4 rounds if their number has the bit 4, 2 if it has
@@ -124,7 +127,7 @@ def unroll_for(op: scf.ForOp, level: int) -> int:
     """
     bits = integer_width(op.operands[0].type) or 32
     largest = 1 << max(bits - 2, 0)  # a step that the counter's type has
-    factor = min(factor_for(size(op.body.block), level), largest)
+    factor = min(factor_for(size(op.body.block), level), largest, most)
     if constant_integer(op.operands[2]) != 1 or factor == 1 or not _is_innermost(op):
         return 0
     before = Before(op)
@@ -177,14 +180,15 @@ def _add_rest(op: scf.ForOp, index: SSAValue, factor: int, carried: Sequence[SSA
     return carried
 
 
-def unroll_while(op: scf.WhileOp, level: int) -> int:
-    """Unrolls a loop without loops or calls inside, whose test only reads: further rounds stand in it under theirs.
+def unroll_while(op: scf.WhileOp, level: int, most: int = MAXIMUM_FACTOR) -> int:
+    """Unrolls a loop without loops or calls inside, whose test only reads, by `most` at most: further rounds stand in
+    it under theirs.
 
     A test that fails there is made again at the head of the loop, with the same outcome, and ends it.
     So no round is left over: returns 0.
     """
     before, after = op.before_region.block, op.after_region.block
-    factor = min(factor_for(size(before) + size(after), level), MAXIMUM_WHILE_FACTOR)
+    factor = min(factor_for(size(before) + size(after), level), MAXIMUM_WHILE_FACTOR, most)
     if factor == 1 or not _is_innermost(op):
         return 0
     if any(is_write_class(type(inner)) or inner.name in REPORT_NAMES for inner in before.walk()):

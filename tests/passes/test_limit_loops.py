@@ -413,6 +413,16 @@ def test_loops_over_indices_are_counted_behind_them(body: str) -> None:
     assert text.index("check_rounds") > text.rindex("index_cast")
 
 
+@pytest.mark.parametrize(("attribute", "most"), [("", 256), ("attributes {kernel.library}", 8)])
+def test_level_2_unrolls_library_functions_less(attribute: str, most: int) -> None:
+    """A group function has few rounds, and is inlined as often as it is called."""
+    body = f"%zero = arith.constant 0 : i32 %one = arith.constant 1 : i32 {loop('%n')}"
+    parameters = "%n: i32, %a: memref<?xi32>, %i: index"
+    helpers = f"func.func private @h({parameters}) {attribute} {{ {body} func.return }}"
+    text = run("func.call @h(%n, %a, %i) : (i32, memref<?xi32>, index) -> ()", level=2, helpers=helpers)
+    assert text.count("memref.store") == most + 1  # and one for the rounds that are left over
+
+
 def test_calls_are_not_copied_by_level_2() -> None:
     """A helper may loop itself, and is inlined later as often as it is called: loops in loops would be."""
     parameters = "%n: i32, %a: memref<?xi32>, %zero: i32, %one: i32, %i: index"
