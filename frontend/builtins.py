@@ -105,8 +105,10 @@ def _signature_hint(name: str, count: int) -> str | None:
     return _SIGNATURES.get(name) if found is None else f"it is {found[0]}"
 
 
-def numbers(fb: FunctionBuilder, node: ast.Call, arguments: list[Value], name: str) -> list[Scalar]:
-    """Returns the arguments of a call as scalars.
+def numbers(
+    fb: FunctionBuilder, node: ast.Call, arguments: list[Value], name: str, *, keeps_bools: bool = False
+) -> list[Scalar]:
+    """Returns the arguments of a call as scalars; truth values as i32, or for `common_type` as they are.
 
     Raises:
         CompileError: one is no number.
@@ -118,7 +120,8 @@ def numbers(fb: FunctionBuilder, node: ast.Call, arguments: list[Value], name: s
             raise fb.error(
                 where, f"{name} takes numbers, found {describe(value)}", "LP2033", hint=number_hint(value)
             )
-        result.append(convert(fb, value, I32) if value.type is BOOL and value.const is None else value)
+        is_counted = value.type is BOOL and value.const is None and not keeps_bools
+        result.append(convert(fb, value, I32) if is_counted else value)
     return result
 
 
@@ -181,7 +184,7 @@ def compile_min_max(fb: FunctionBuilder, node: ast.Call, arguments: list[Value])
             "LP2045",
             hint="go through an array in a loop, or use lp.group.reduce over a work-group",
         )
-    values = numbers(fb, node, arguments, name)
+    values = numbers(fb, node, arguments, name, keeps_bools=True)
     result = values[0]
     for value in values[1:]:
         result = min_max(fb, name, result, value, node)

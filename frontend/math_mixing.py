@@ -55,7 +55,7 @@ def compile_ternary_function(fb: FunctionBuilder, node: ast.Call, arguments: lis
 def _clamp(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Scalar:
     """Emits min(max(x, low), high); integers stay integers."""
     expect_count(fb, node, arguments, "lp.math.clamp", 3, 3)
-    value, low, high = numbers(fb, node, arguments, "lp.math.clamp")
+    value, low, high = numbers(fb, node, arguments, "lp.math.clamp", keeps_bools=True)
     return min_max(fb, "min", min_max(fb, "max", value, low, node), high, node)
 
 

@@ -15,6 +15,7 @@ from ...ir.dialects.spirv.target_attributes import EntryPointABIAttr
 from .place import UpstreamPlace
 
 _ABI = "spirv.entry_point_abi"
+_LARGEST = (1 << 31) - 1
 
 
 def settle_local_size(function: Any) -> None:
@@ -23,9 +24,9 @@ def settle_local_size(function: Any) -> None:
     if not isinstance(abi, EntryPointABIAttr) or not abi.workgroup_size:
         return
     sizes = abi.workgroup_size
-    if len(sizes) > 3 or min(sizes) < 1:
+    if len(sizes) > 3 or not 1 <= min(sizes) <= max(sizes) <= _LARGEST:
         raise UpstreamPlace(function).refused(
-            f"workgroup_size is up to three sizes above 0, found {list(sizes)}"
+            f"workgroup_size is up to three sizes of 1 to {_LARGEST:,}, found {list(sizes)}"
         )
     long = [number + 1 for number, size in enumerate(sizes) if size > 1]
     rank = max(launch_rank(function), *long, 1)

@@ -200,6 +200,18 @@ def known_number(value: Number) -> int | None:
     return None
 
 
+_RULES_BROKEN = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    VerifyException,
+)
+"""What lowerings come upon in operations that upstream's verifier would not pass."""
+
+
 def attempt(place: Place, lowering: Callable[[Place], Result]) -> Result:
     """Returns what a lowering makes.
 
@@ -210,7 +222,7 @@ def attempt(place: Place, lowering: Callable[[Place], Result]) -> Result:
         return lowering(place)
     except PassError:
         raise
-    except (LookupError, TypeError, ValueError, AttributeError, AssertionError, VerifyException) as error:
+    except _RULES_BROKEN as error:
         raise place.refused(
             f"it breaks a rule of upstream's ({error}); see what mlir-opt says of it"
         ) from error

@@ -294,3 +294,36 @@ def test_what_sums_lose_can_be_added_again(device):
     out = lp.zeros(1, device=device)
     compensated[1](lp.asarray(x, device=device), out)
     assert out.numpy()[0] == np.float32(x.astype(np.float64).sum())
+
+
+@lp.kernel
+def with_truth_values(
+    x: lp.In[lp.u32], y: lp.In[lp.i32], u: lp.Array[lp.u32], s: lp.Array[lp.i32], f: lp.Array[lp.f32]
+):
+    i = lp.global_id(0)
+    b = x[i] > 3
+    c = x[i] > 4
+    u[4 * i] = max(x[i], b)
+    u[4 * i + 1] = min(b, x[i])
+    u[4 * i + 2] = lp.math.clamp(x[i], b, True)
+    u[4 * i + 3] = max(b, x[i], 2)
+    s[4 * i] = max(b, c)
+    s[4 * i + 1] = min(y[i], b)
+    s[4 * i + 2] = lp.math.clamp(b, -1, y[i])
+    s[4 * i + 3] = max(b, c, False)
+    f[2 * i] = max(lp.f32(y[i]), b)
+    f[2 * i + 1] = min(b, 0.5)
+
+
+def test_extrema_of_truth_values_and_numbers(device):
+    x, y = np.uint32([0, 1, 4, 2**32 - 1]), np.int32([-3, 0, 1, 5])
+    u, s = lp.zeros(16, lp.u32, device=device), lp.zeros(16, lp.i32, device=device)
+    f = lp.zeros(8, device=device)
+    with_truth_values[4](lp.asarray(x, device=device), lp.asarray(y, device=device), u, s, f)
+    unsigned, signed, floats = [], [], []
+    for p, q in zip(x.tolist(), y.tolist(), strict=True):
+        b, c = p > 3, p > 4
+        unsigned += [max(p, b), min(b, p), min(max(p, b), True), max(b, p, 2)]
+        signed += [max(b, c), min(q, b), min(max(b, -1), q), max(b, c, False)]
+        floats += [max(q, b), min(b, 0.5)]
+    assert (u.numpy().tolist(), s.numpy().tolist(), f.numpy().tolist()) == (unsigned, signed, floats)

@@ -83,6 +83,24 @@ def test_what_is_refused(text: str):
     assert any(f"<M>:{line}:" in message for line in range(_LINE + 1, _LINE + 4)), message
 
 
+def test_numbers_that_are_too_large():
+    for old, new, message in (
+        ("workgroup_size = [8, 1, 1]", f"workgroup_size = [{1 << 64}, 1, 1]", "sizes of 1 to 2,147,483,647"),
+        ("vector<4xi32>", f"vector<{1 << 64}xi32>", "<M>:"),
+    ):
+        text = (
+            "gpu.module @m {\n  gpu.func @k(%x: memref<?xi32>) kernel attributes {spirv.entry_point_abi = "
+            "#spirv.entry_point_abi<workgroup_size = [8, 1, 1]>} {\n    %c = arith.constant 0 : index\n"
+            "    %z = arith.constant 0 : i32\n    %m = arith.constant true\n"
+            "    %v = vector.mask %m { vector.transfer_read %x[%c], %z : memref<?xi32>, vector<4xi32> } "
+            ": vector<4xi1> -> vector<4xi32>\n    gpu.return\n  }\n}\n"
+        ).replace("%m = arith.constant true", "%m = arith.constant dense<true> : vector<4xi1>")
+        assert old in text
+        with pytest.raises(lp.BuildError) as caught:
+            _compile(text.replace(old, new))
+        assert message in str(caught.value)
+
+
 def _compile(text: str) -> None:
     from lapilli.frontend.compile import load_compiler
 
