@@ -289,7 +289,7 @@ class LaunchConfiguration:
         merged = {**(self.spec_values or {}), **values}
         return LaunchConfiguration(self.kernel, self.range, self.queue, self.wait_events, merged)
 
-    def __call__(self, *args: object, **kwargs: object) -> Any:
+    def __call__(self, /, *args: object, **kwargs: object) -> Any:
         """Launches the kernel and returns an `lp.Event`.
 
         Raises:

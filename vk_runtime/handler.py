@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..ir.errors import InvalidError
+from ..ir.errors import InvalidError, KernelArgumentError
 from .bundle_errors import ConstraintError
 from .event import Event
 from .group_constants import GroupConstants
@@ -159,6 +159,7 @@ class Handler:
         self,
         range_: object,
         kernel: object,
+        /,  # a kernel's parameters may be called so
         *args: object,
         spec: Mapping[Any, object] | None = None,
         **kwargs: object,
@@ -178,7 +179,7 @@ class Handler:
         self._set_command("parallel_for", self._launch(range_, kernel, args, kwargs, spec, "parallel_for"))
 
     def single_task(
-        self, kernel: object, *args: object, spec: Mapping[Any, object] | None = None, **kwargs: object
+        self, kernel: object, /, *args: object, spec: Mapping[Any, object] | None = None, **kwargs: object
     ) -> None:
         """Launches a kernel with one work-item when the group is complete; see `parallel_for`."""
         self._set_command("single_task", self._launch(SINGLE_TASK, kernel, args, kwargs, spec, "single_task"))
@@ -234,7 +235,14 @@ class Handler:
         from .group_launch import group_kernel, launch_in_group
 
         checked = group_kernel(kernel, f"h.{what}")
-        for constant, value in (spec or {}).items():
+        constants = cast("object", {} if spec is None else spec)
+        if not isinstance(constants, Mapping):
+            raise KernelArgumentError(
+                f"h.{what}: spec= takes a mapping of values of specialization constants by id, found {spec!r} of "
+                f"type {type(spec).__name__}; an argument for a parameter called 'spec' is given by position",
+                code="LP3011",
+            )
+        for constant, value in cast("Mapping[Any, object]", constants).items():
             self._constants.set(constant, value)
 
         def run(events: tuple[Event, ...]) -> Event:

@@ -185,6 +185,7 @@ class Queue(VulkanObject, CommandStream):
         self,
         range_: object,
         kernel: object,
+        /,  # a kernel's parameters may be called so
         *args: object,
         spec: Mapping[Any, object] | None = None,
         **kwargs: object,
@@ -194,7 +195,7 @@ class Queue(VulkanObject, CommandStream):
 
     @user_facing
     def single_task(
-        self, kernel: object, *args: object, spec: Mapping[Any, object] | None = None, **kwargs: object
+        self, kernel: object, /, *args: object, spec: Mapping[Any, object] | None = None, **kwargs: object
     ) -> Event:
         """Launches a kernel with one work-item; see `Handler.single_task`."""
         return self.submit(lambda h: h.single_task(kernel, *args, spec=spec, **kwargs))

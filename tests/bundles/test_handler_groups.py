@@ -52,6 +52,29 @@ def test_a_group_as_a_function_returns_the_event(queue, out):
     assert out.numpy().tolist() == [22] * 4
 
 
+@lp.kernel
+def filtered(out: lp.Array[lp.i32], kernel: lp.i32, range_: lp.i32, self: lp.i32, spec: lp.i32 = 1):
+    out[lp.global_id(0)] = kernel + range_ + self + spec
+
+
+def test_parameters_may_be_called_as_those_of_the_functions_that_launch(queue, out):
+    given = {"kernel": 100, "range_": 10, "self": 2}
+    for launch in (
+        lambda: queue.parallel_for(4, filtered, out, **given),
+        lambda: queue.submit(lambda h: h.parallel_for(4, filtered, out, **given)),
+        lambda: queue.single_task(filtered, out, **given),
+        lambda: queue.submit(lambda h: h.single_task(filtered, out, **given)),
+        lambda: filtered[4].on(queue)(out, **given),
+    ):
+        out.fill(0)
+        launch()
+        assert out.numpy()[0] == 113
+    with pytest.raises(lp.KernelArgumentError, match=r"spec= takes a mapping .* found 5 of type int"):
+        queue.parallel_for(4, filtered, out, **given, spec=5)
+    filtered[4].on(queue)(out, **given, spec=5)
+    assert out.numpy()[0] == 117
+
+
 def test_a_group_as_a_with_block_has_the_event_afterwards(queue, out):
     group = queue.submit()
     with group as h:
