@@ -11,14 +11,16 @@ from weakref import WeakValueDictionary
 
 from ..ir.kernel_info import KernelInfo
 from ..spirv.device_image import DeviceImage
+from . import trace
 from .argument_packer import ArgumentPacker
 from .arguments import ArgumentChecker
+from .buffer import Buffer
 from .constants import VK_PIPELINE_BIND_POINT_COMPUTE, VK_SHADER_STAGE_COMPUTE_BIT
+from .errors import ArrayRangeError
 from .headers import ffi
 
 if TYPE_CHECKING:
     from .arguments import Uses
-    from .buffer import Buffer
     from .command_buffer import CommandBuffer
     from .descriptors import DescriptorSet, DescriptorSetLayout
     from .device import Device
@@ -93,6 +95,23 @@ class KernelCommands:
     def device(self) -> Device:
         """Where it runs."""
         return self._device
+
+    def _require_ranges(self, uses: Uses) -> None:
+        """Raises ArrayRangeError where descriptors cannot show an array; a graph would find out at its end."""
+        limit = self._device.logical.physical.limits.max_storage_buffer_range_bytes
+        for memory, _ in () if self._packer.has_addresses else uses:
+            if isinstance(memory, Buffer) and memory.nbytes > limit:
+                raise ArrayRangeError(
+                    f"kernel '{self.kernel.name}': an array has {memory.nbytes:,} bytes; device "
+                    f"'{self._device.name}' shows a kernel at most {limit:,} bytes of one array (maxStorageBufferRange)"
+                )
+
+    def note_launch(self) -> None:
+        """Tells running traces of a launch."""
+        binding = self._binding
+        trace.record(
+            "launch", kernel=binding.kernel.name, image=binding.image.digest, device=self._device.selector
+        )
 
     def _show(
         self,

@@ -319,3 +319,12 @@ def check_local_size(
             f"'{device_name}' allows at most {limits.max_work_group_invocations} "
             "(max_work_group_size, maxComputeWorkGroupInvocations)"
         )
+
+
+def rank_to_show(kernel: KernelInfo, range_: Sequence[int]) -> int:
+    """Returns the dimensions of the ids in messages: those that padding has put in front do not count."""
+    rank = len(range_)
+    if kernel.has_any_rank:
+        while rank > 1 and range_[len(range_) - rank] == 1:
+            rank -= 1
+    return rank

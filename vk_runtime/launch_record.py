@@ -10,15 +10,14 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo
+from ..ir.kernel_info import BufferParameter, ImageParameter
 from ..ir.stream import Stream
 from . import graph_recording, profile, trace, tracked
-from .buffer import Buffer
 from .constants import VK_SHADER_STAGE_COMPUTE_BIT
 from .errors import ArrayRangeError
 from .event import Event
 from .kernel_commands import KernelBinding, KernelCommands
-from .launch_plan import LaunchPlan, Piece
+from .launch_plan import LaunchPlan, Piece, rank_to_show
 from .pipeline import Pipeline
 from .queue import Queue
 from .recorded_launch import RecordedLaunch, are_fixed
@@ -73,7 +72,7 @@ class LaunchRecord(KernelCommands):
         self._takes_scalars_only = binding.packer.is_scalars_only
         self.plan = plan
         self._has_report = binding.kernel.abi.report_binding is not None
-        self._report_rank = _rank_to_show(binding.kernel, plan.range_)
+        self._report_rank = rank_to_show(binding.kernel, plan.range_)
         pieces = plan.pieces
         first = next(pieces, None)
         self._first = None if first is None else self._step(first)
@@ -176,16 +175,6 @@ class LaunchRecord(KernelCommands):
             self.dispatch_groups(command_buffer.raw, *groups)
         if self._rest is not None:
             self._rest.encode(command_buffer, args, of_rest)
-
-    def _require_ranges(self, uses: Uses) -> None:
-        """Raises ArrayRangeError where descriptors cannot show an array; a graph would find out at its end."""
-        limit = self._device.logical.physical.limits.max_storage_buffer_range_bytes
-        for memory, _ in () if self._packer.has_addresses else uses:
-            if isinstance(memory, Buffer) and memory.nbytes > limit:
-                raise ArrayRangeError(
-                    f"kernel '{self.kernel.name}': an array has {memory.nbytes:,} bytes; device "
-                    f"'{self._device.name}' shows a kernel at most {limit:,} bytes of one array (maxStorageBufferRange)"
-                )
 
     def scalars(self, args: Sequence[object]) -> list[Scalar]:
         """Checks arguments as `launch` does; returns the scalars among them, in order, bf16 as its bits."""
@@ -406,19 +395,3 @@ class LaunchRecord(KernelCommands):
     def _report_of(self, queue: Queue, args: Sequence[object]) -> KernelReport:
         binding, streams = self._binding, self._streams(args)
         return queue.reports.of(self._device.logical, binding, binding.kernel, self._report_rank, streams)
-
-    def note_launch(self) -> None:
-        """Tells running traces of a launch."""
-        binding = self._binding
-        trace.record(
-            "launch", kernel=binding.kernel.name, image=binding.image.digest, device=self._device.selector
-        )
-
-
-def _rank_to_show(kernel: KernelInfo, range_: Sequence[int]) -> int:
-    """Returns the dimensions of the ids in messages: those that padding has put in front do not count."""
-    rank = len(range_)
-    if kernel.has_any_rank:
-        while rank > 1 and range_[len(range_) - rank] == 1:
-            rank -= 1
-    return rank
