@@ -165,7 +165,7 @@ def interpret_launch(
             uses = hosts.write_back(written)
         event = Event(queue, 0)
         if printed or failed is not None:
-            event = queue.note_host_launch(HostReport(printed, failed), uses)
+            event = HostReport(printed, failed).add_to(queue, uses)
     return event
 
 

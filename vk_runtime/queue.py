@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     from .handler import CommandGroup, Handler
     from .image_base import ImageBase
     from .object_info import QueueInfo
-    from .reports import HostReport, QueueReports
+    from .reports import QueueReports
     from .small_copies import KeptDownloads
-    from .tracked import Tracked
     from .transfer_stream import TransferStream
 
 logger = logger_of(__name__)
@@ -281,23 +280,6 @@ class Queue(VulkanObject, CommandStream):
             self.note_error(trap)
         show(text)
         self.throw_asynchronous()
-
-    def note_host_launch(self, report: HostReport, uses: Sequence[tuple[Tracked, bool]]) -> Event:
-        """Notes a launch that ran on the host, so that the next wait, or read of what it wrote, shows its report.
-
-        Args:
-            report: what it has to tell.
-            uses: its buffers, each with whether it wrote them.
-        """
-
-        def encode(command_buffer: CommandBuffer) -> None:
-            self.order(uses, command_buffer.value)
-            self.reports.note_launch(report, command_buffer.value)
-
-        with self._lock:
-            event = Event(self, self.record(encode))
-        event.elapsed_ticks = 0
-        return event
 
     def note_error(self, error: Error) -> None:
         """Keeps an error that a command met while it ran, for `throw_asynchronous`."""

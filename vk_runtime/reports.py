@@ -9,7 +9,7 @@ host sees.  Nothing is read while kernels run: whoever waits for the queue reads
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
@@ -21,10 +21,14 @@ from ..ir.errors import KernelTrap
 from ..ir.kernel_info import KernelInfo, ReportWord, Site
 from ..ir.site_text import shown, text_of, trap_of
 from ..ir.stream import Stream
+from .event import Event
 from .print_order import Line, PrintOrder
 
 if TYPE_CHECKING:
+    from .command_buffer import CommandBuffer
     from .logical_device import LogicalDevice
+    from .queue import Queue
+    from .tracked import Tracked
 
 MAXIMUM_PRINT_SIZE_BYTES = 1 << 30
 """More is not taken for the prints of a kernel."""
@@ -171,6 +175,23 @@ class HostReport:
     def take(self) -> tuple[Output, KernelTrap | None]:
         """Returns the printed lines and the failure."""
         return self._found
+
+    def add_to(self, queue: Queue, uses: Sequence[tuple[Tracked, bool]]) -> Event:
+        """Notes the launch on a queue, so that the next wait, or read of what it wrote, shows the report.
+
+        Args:
+            queue: where a device would have run it.
+            uses: its buffers, each with whether it wrote them.
+        """
+
+        def encode(command_buffer: CommandBuffer) -> None:
+            queue.order(uses, command_buffer.value)
+            queue.reports.note_launch(self, command_buffer.value)
+
+        with queue.device.logical.lock:
+            event = Event(queue, queue.record(encode))
+        event.elapsed_ticks = 0
+        return event
 
 
 class QueueReports:

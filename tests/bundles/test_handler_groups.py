@@ -330,7 +330,7 @@ def test_a_handler_that_raises_keeps_no_queue_open(device):
     queue.wait()
 
     report = HostReport([], lp.KernelTrap("two"))
-    queue.note_host_launch(report, ())
+    report.add_to(queue, ())
     with pytest.raises(ValueError, match="1 of mine"):
         queue.close()
     assert queue.is_closed
