@@ -293,19 +293,28 @@ def _has_fields_alone(kind: Any) -> bool:
 
 def _fields(kind: Any) -> tuple[list[_Field], list[_Field]]:
     """Returns what a class and its parents are to have as properties and as attributes, in the order of `OpDef`."""
-    from xdsl.irdl import operations
+    from xdsl.irdl import IRDLOperation, operations
 
     module: Any = operations
+    kinds = (module._PropertyFieldDef, module._AttributeFieldDef)
     found: dict[str, Any] = {}
-    for parent in kind.__mro__:
-        found = {**parent.__dict__, **found}
+    for parent in reversed(kind.__mro__):
+        if parent not in IRDLOperation.__mro__:  # which have hundreds of other names
+            found |= {name: item for name, item in parent.__dict__.items() if type(item) in kinds}
+    parents: list[dict[str, Any]] = [parent.__dict__ for parent in reversed(kind.__mro__)]
+    if any(sum(name in names for names in parents) > 1 for name in found):
+        found = {}
+        for (
+            names
+        ) in parents:  # where a name stands first decides on its place, where it stands last on its meaning
+            found |= names
     properties, attributes = (
         [
             (item.ir_name or name, item.cls, item.default_value)
             for name, item in found.items()
             if type(item) is field
         ]
-        for field in (module._PropertyFieldDef, module._AttributeFieldDef)
+        for field in kinds
     )
     return properties, attributes
 
