@@ -233,6 +233,38 @@ CASES = {
           func.return
         }""",
     ),
+    ("hoist-invariants", "loads of arrays that nobody writes"): (
+        """
+        func.func @f(%x : memref<?xf32>, %y : memref<?xf32>, %z : memref<?xf32>, %n : index, %s : index) attributes {
+            kernel.parameters = [{name = "x", dtype = "f32", ndim = 1 : i32, access = "read"},
+                                 {name = "y", dtype = "f32", ndim = 1 : i32, access = "read_write"},
+                                 {name = "z", dtype = "f32", ndim = 1 : i32, access = "read", may_alias}]} {
+          scf.for %i = %s to %n step %s {
+            %v = memref.load %x[%s] : memref<?xf32>
+            %w = memref.load %x[%i] : memref<?xf32>
+            %u = memref.load %z[%s] : memref<?xf32>
+            %p = arith.addf %v, %w : f32
+            %q = arith.addf %p, %u : f32
+            memref.store %q, %y[%i] : memref<?xf32>
+          }
+          func.return
+        }""",
+        """
+        func.func @f(%x : memref<?xf32>, %y : memref<?xf32>, %z : memref<?xf32>, %n : index, %s : index) attributes {
+            kernel.parameters = [{name = "x", dtype = "f32", ndim = 1 : i32, access = "read"},
+                                 {name = "y", dtype = "f32", ndim = 1 : i32, access = "read_write"},
+                                 {name = "z", dtype = "f32", ndim = 1 : i32, access = "read", may_alias}]} {
+          %v = memref.load %x[%s] : memref<?xf32>
+          scf.for %i = %s to %n step %s {
+            %w = memref.load %x[%i] : memref<?xf32>
+            %u = memref.load %z[%s] : memref<?xf32>
+            %p = arith.addf %v, %w : f32
+            %q = arith.addf %p, %u : f32
+            memref.store %q, %y[%i] : memref<?xf32>
+          }
+          func.return
+        }""",
+    ),
     ("canonicalize", "constant branch"): (
         """
         func.func @f(%x : memref<?xi32>, %i : index) {
