@@ -98,7 +98,7 @@ class LocalParameter:
     dtype: str
     """Element type as lapilli spells it."""
     ndim: int
-    """1 to 3."""
+    """1 to 8."""
     spec_ids: tuple[int | None, ...] = ()
     """SpecId of each extent (i32, slowest dimension first); None: the kernel does not use it."""
 

@@ -190,7 +190,7 @@ def asarray(
         queue: only says which device.
 
     Raises:
-        InvalidError: an object, complex or text dtype, more than three dimensions, or a source that `dtype`
+        InvalidError: an object, complex or text dtype, more than eight dimensions, or a source that `dtype`
             does not fit.
     """
     if dtype is not None:
