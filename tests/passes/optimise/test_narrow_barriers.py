@@ -16,7 +16,6 @@ SHARED = "memref<4xf32, #spirv.storage_class<Workgroup>>"
 ARRAY = "memref<?xf32>"
 READ_A = f"%v = memref.load %a[%i] : {ARRAY}"
 READ_B = f"%w = memref.load %b[%i] : {ARRAY}"
-WRITE_A = f"memref.store %f, %a[%i] : {ARRAY}"
 WRITE_B = f"memref.store %f, %b[%i] : {ARRAY}"
 BARRIER = '"gpu.barrier"() : () -> ()'
 GROUP_BARRIER = """"spirv.ControlBarrier"() <{execution_scope = #spirv.scope<Workgroup>,
