@@ -37,6 +37,8 @@ PORTABLE_ENV = TargetEnv(
     folds_zeros=True,
     skips_half_rounding=True,
     fails_on_carried_truths=True,
+    widens_negations=True,
+    misjudges_short_extrema=True,
 )
 """What images are compiled for: the oldest Vulkan that the runtime uses, nothing that is optional, and drivers with
 faults that cost other devices little."""

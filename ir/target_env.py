@@ -75,6 +75,8 @@ REMEDIES = (
     "clamps_atomics",
     "skips_half_rounding",
     "fails_on_carried_truths",
+    "widens_negations",
+    "misjudges_short_extrema",
 )
 """Fields of `TargetEnv` for faults of drivers that modules of other compilers are rewritten for."""
 
@@ -127,6 +129,10 @@ class TargetEnv:
     """Whether the driver takes an f32 that becomes f16 and f32 again for what it was.  See `vk_runtime.quirks`."""
     fails_on_carried_truths: bool = False
     """Whether the driver may end the process over truth values that loops carry.  See `vk_runtime.quirks`."""
+    widens_negations: bool = False
+    """Whether the driver may negate numbers of 8 and 16 bits behind their widening.  See `vk_runtime.quirks`."""
+    misjudges_short_extrema: bool = False
+    """Whether the driver compares minima and maxima of 16 bits wrongly.  See `vk_runtime.quirks`."""
     pairs_rounds: bool = False
     """Whether short loops do two rounds in one, see `passes.pair_rounds` and `passes.speculate_rounds`."""
     pairs_atomics: bool = False
@@ -196,6 +202,8 @@ class TargetEnv:
                 folds_zeros=first.folds_zeros or other.folds_zeros,
                 skips_half_rounding=first.skips_half_rounding or other.skips_half_rounding,
                 fails_on_carried_truths=first.fails_on_carried_truths or other.fails_on_carried_truths,
+                widens_negations=first.widens_negations or other.widens_negations,
+                misjudges_short_extrema=first.misjudges_short_extrema or other.misjudges_short_extrema,
                 pairs_rounds=first.pairs_rounds or other.pairs_rounds,
                 pairs_atomics=first.pairs_atomics and other.pairs_atomics,
                 masks_indices=first.masks_indices and other.masks_indices,

@@ -15,6 +15,7 @@ from .carry_values import values_carried
 from .clamp_atomics import atomics_clamped
 from .counted_sub_groups import sub_groups_counted
 from .device_image import DeviceImage
+from .narrow_integers import extrema_compared, negations_kept
 from .own_positions import positions_owned
 from .rounded_halves import halves_rounded
 from .split_copies import copies_split
@@ -46,6 +47,10 @@ def module_for(module: Module, env: TargetEnv) -> Module:
         module = values_carried(positions_owned(copies_split(module)))
     if env.skips_half_rounding:
         module = halves_rounded(module)
+    if env.widens_negations:
+        module = negations_kept(module)
+    if env.misjudges_short_extrema:
+        module = extrema_compared(module)
     return truths_as_words(module) if env.fails_on_carried_truths else module
 
 

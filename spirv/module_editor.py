@@ -40,6 +40,7 @@ class ModuleEditor:
         self._globals: list[Instruction] = []
         self._annotations: list[Instruction] = []
         self._capabilities: list[int] = []
+        self._extensions: set[str] = set()
         self._imports: Body = []
         self._functions: Body = []
         self._inputs: dict[int, BuiltInInput] = {}
@@ -141,6 +142,12 @@ class ModuleEditor:
         declared = any(item.operands == (capability,) for item in self.view.of_opcode(Op.Capability))
         return declared or capability in self._capabilities
 
+    def extend(self, name: str) -> None:
+        """Adds an extension, which has become core in SPIR-V 1.4, where the module is older and does not name it."""
+        named = {decode_string(item.operands)[0] for item in self.view.of_opcode(Op.Extension)}
+        if self.module.version < (1, 4) and name not in named | self._extensions:
+            self._extensions.add(name)
+
     def glsl(self) -> int:
         """Returns the instructions of GLSL.std.450, which are imported where the module does not."""
         for item in (*self.view.of_opcode(Op.ExtInstImport), *self._imports):
@@ -203,6 +210,8 @@ class ModuleEditor:
         for item in self.module.instructions:
             if stage == 0 and item.opcode != Op.Capability:
                 items += [Instruction(Op.Capability, None, None, (number,)) for number in self._capabilities]
+                names = sorted(self._extensions)
+                items += [Instruction(Op.Extension, None, None, encode_string(name)) for name in names]
                 stage = 1
             if item.opcode == Op.MemoryModel:
                 items += self._imports

@@ -84,6 +84,16 @@ class OpaqueMemory:
             body, Op.ShiftRightLogical, number, self._editor.number(31), type_=found.type
         )
 
+    def unknown_zero(self, body: Body) -> int:
+        """Appends another computation of 0, for drivers that know how large work-groups are."""
+        found = self._editor.built_in(BuiltIn.GlobalInvocationId, 3, self._interface)
+        self._inputs[found.variable] = None
+        place = self._editor.emit(body, Op.Load, found.variable, type_=found.type)
+        number = self._editor.emit(body, Op.CompositeExtract, place, 0, type_=found.scalar)
+        return self._editor.emit(
+            body, Op.ShiftRightLogical, number, self._editor.number(31), type_=found.scalar
+        )
+
     def variable(self, body: Body, element: int) -> int:
         """Appends a variable of a function."""
         pointer = self._editor.pointer(StorageClass.Function, self.array(element))

@@ -3,7 +3,8 @@
     %h = OpFConvert %half %x           →          %y = OpFConvert %half %x
                                                   %h = OpExtInst %half %std Fma %y %one %negative_zero
 
-Such a driver (`vk_runtime.quirks`, unrounded-halves) goes on with %x.  y * 1 + -0 is y for every y.  What
+Such a driver (`vk_runtime.quirks`, unrounded-halves) goes on with %x.  y * 1 + -0 is y for every y, which the driver
+does not use where it is to keep NaN, infinities and -0.0: that is asked for, too.  What
 `passes.convert_to_spirv.exact_conversions` does for kernels in Python.  Standard library only.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 from .binary import Instruction, Module
 from .module_editor import ModuleEditor
 from .opaque_memory import CodeChanges
-from .tables import GLSL_STD_450, Op
+from .tables import GLSL_STD_450, Capability, ExecutionMode, Op
 
 _FMA = GLSL_STD_450["Fma"][0]
 _ONE, _NEGATIVE_ZERO = 0x3C00, 0x8000
@@ -27,7 +28,24 @@ def halves_rounded(module: Module) -> Module:
             if item.opcode == Op.FConvert and _is_half(editor, item.result_type or 0):
                 _round(editor, code, item)
                 is_changed = True
-    return editor.finished(code.around) if is_changed else module
+    if not is_changed:
+        return module
+    _preserve(editor, code)
+    return editor.finished(code.around)
+
+
+def _preserve(editor: ModuleEditor, code: CodeChanges) -> None:
+    """Asks for SignedZeroInfNanPreserve of f16 where the entry points do not."""
+    wanted = (ExecutionMode.SignedZeroInfNanPreserve, 16)
+    modes = editor.view.of_opcode(Op.ExecutionMode)
+    asked = {item.operands[0] for item in modes if item.operands[1:] == wanted}
+    entries = list(editor.view.of_opcode(Op.EntryPoint))
+    for entry in entries:
+        if entry.operands[1] not in asked:
+            mode = Instruction(Op.ExecutionMode, None, None, (entry.operands[1], *wanted))
+            code.behind(entries[-1].ordinal).append(mode)
+            editor.require(Capability.SignedZeroInfNanPreserve)
+            editor.extend("SPV_KHR_float_controls")
 
 
 def _is_half(editor: ModuleEditor, type_: int) -> bool:

@@ -27,7 +27,9 @@ from .physical_device import PhysicalDevice
 from .quirks import (
     EQUAL_TRUTHS,
     ROUNDED_TWICE,
+    SHORT_EXTREMA,
     UNROUNDED_HALVES,
+    WIDENED_NEGATIONS,
     WILD_ATOMICS,
     loop_iteration_cap,
     loses_reads,
@@ -135,6 +137,8 @@ class Device(VulkanObject):
             folds_zeros=is_lavapipe,
             skips_half_rounding=physical.driver_id in UNROUNDED_HALVES.drivers,
             fails_on_carried_truths=physical.driver_id in EQUAL_TRUTHS.drivers,
+            widens_negations=physical.driver_id in WIDENED_NEGATIONS.drivers,
+            misjudges_short_extrema=physical.driver_id in SHORT_EXTREMA.drivers,
             pairs_rounds=is_swiftshader or is_lavapipe,
             pairs_atomics=is_swiftshader,
             masks_indices=is_swiftshader,

@@ -136,6 +136,27 @@ EQUAL_TRUTHS = Quirk(
     shown_by="",  # it would end the process
 )
 
+WIDENED_NEGATIONS = Quirk(
+    name="widened-negations",
+    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
+    versions=None,  # tried: 580.159
+    fault="Negates behind the widening where a negation of 8 or 16 bits is widened, compared, divided or converted to "
+    "a float: -(-128) is 128 then.  So is 0 - x, x * -1, ~x + 1 and what is negated and then narrowed.",
+    remedy="TargetEnv.widens_negations: passes/convert_to_spirv/narrow_negations.py; in modules of other compilers "
+    "spirv/narrow_integers.py.",
+    test="tests/device/test_narrow_integers.py",
+)
+
+SHORT_EXTREMA = Quirk(
+    name="short-extrema",
+    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
+    versions=None,  # tried: 580.159
+    fault="max(x, c) == c and min(x, c) == c with a constant c are the opposite for integers of 16 bits.",
+    remedy="TargetEnv.misjudges_short_extrema: passes/convert_to_spirv/extrema_handlers.py; in modules of other "
+    "compilers spirv/narrow_integers.py.",
+    test="tests/device/test_narrow_integers.py",
+)
+
 _LOST_READS = (
     "What a loop reads, by atomic operations too, is 0 behind it for work-items that leave it before others of their "
     "sub-group do, unless the loop carries it from round to round."
@@ -154,6 +175,8 @@ QUIRKS: tuple[Quirk, ...] = (
     *ROUNDED_TWICE,
     UNROUNDED_HALVES,
     EQUAL_TRUTHS,
+    WIDENED_NEGATIONS,
+    SHORT_EXTREMA,
     Quirk(
         name="lost-reads",
         drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
@@ -192,7 +215,11 @@ QUIRKS: tuple[Quirk, ...] = (
     ),
     Quirk(
         name="zero-operands",
-        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_GOOGLE_SWIFTSHADER),
+        drivers=(
+            VK_DRIVER_ID_MESA_LLVMPIPE,
+            VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
+            VK_DRIVER_ID_NVIDIA_PROPRIETARY,
+        ),
         versions=None,
         fault="Take 0.0 * x and 0.0 / x for 0.0 where the 0.0 is a constant, also where x is NaN or infinite "
         "(lp_build_mul, lp_build_div; spirv-opt, which SwiftShader contains); llvmpipe takes x / 0.0 for undefined and "
@@ -226,7 +253,7 @@ QUIRKS: tuple[Quirk, ...] = (
     PARTIAL_SUB_GROUPS,
     Quirk(
         name="aliased-read-only",
-        drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
+        drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_DRIVER_ID_NVIDIA_PROPRIETARY),
         versions=None,
         fault="Merges loads of a NonWritable variable whether or not it is Aliased (spirv-opt, which it contains).",
         remedy="Aliased stands alone: passes/convert_to_spirv/array_parameter.py.",

@@ -13,40 +13,43 @@ from ...ir.walk import operands_of
 from .float_order import attributes_of_sum
 from .function_lowering import FunctionLowering, Handler
 from .known_zeros import summand
-from .signed_extrema import may_be_folded
+from .narrow_negations import kept_narrow
 from .spec_constant_table import bf16_bits
 from .types import float_type, is_bool, scalar_of
 from .zero_operands import divf, mulf
 
 
-def integer(
-    kind: type[Operation],
-    bool_kind: type[Operation] | None = None,
-    *,
-    is_first: type[Operation] | None = None,
-) -> Handler:
-    """Lowers to `kind`; on i1, where SPIR-V has no integers, to `bool_kind`.
-
-    Extrema that drivers would fold wrongly choose the first operand where it passes the comparison `is_first`.
-    """
+def integer(kind: type[Operation], bool_kind: type[Operation] | None = None) -> Handler:
+    """Lowers to `kind`; on i1, where SPIR-V has no integers, to `bool_kind`."""
 
     def lower(fn: FunctionLowering, op: Operation) -> None:
-        lhs, rhs = operands_of(op)
-        a, b = fn.value(lhs), fn.value(rhs)
-        if a.type is not b.type:  # an index of 64 bits and one of 32
-            a, b = fn.array_indices(op.operands, i64)
-        type_ = a.type
+        a, b = integers(fn, op)
         chosen = kind
-        if is_bool(type_):
+        if is_bool(a.type):
             if bool_kind is None:
-                raise TypeError(f"there is no such arithmetic on {type_}")
+                raise TypeError(f"there is no such arithmetic on {a.type}")
             chosen = bool_kind
+        fn.values[op.results[0]] = fn.emit(chosen, (a, b), a.type)
+
+    return lower
+
+
+def integers(fn: FunctionLowering, op: Operation) -> tuple[SSAValue, SSAValue]:
+    """Returns the lowered operands of arithmetic on integers, of one type."""
+    lhs, rhs = operands_of(op)
+    a, b = fn.value(lhs), fn.value(rhs)
+    if a.type is not b.type:  # an index of 64 bits and one of 32
+        a, b = fn.array_indices(op.operands, i64)
+    return a, b
+
+
+def _negating(handler: Handler) -> Handler:
+    """Lowers arithmetic that may be a negation."""
+
+    def lower(fn: FunctionLowering, op: Operation) -> None:
+        handler(fn, op)
         (result,) = op.results
-        if is_first is not None and chosen is kind and may_be_folded((lhs, rhs)):
-            test = fn.emit(is_first, (a, b), fn.module.types.bool_like(type_))
-            fn.values[result] = fn.emit(spirv.SelectOp, (test, a, b), type_)
-        else:
-            fn.values[result] = fn.emit(chosen, (a, b), type_)
+        fn.values[result] = kept_narrow(fn, op, fn.values[result])
 
     return lower
 
@@ -170,9 +173,9 @@ HANDLERS: dict[type[Operation], Handler] = {
     arith.ConstantOp: _constant,
     ub.PoisonOp: _poison,
     # On i1, as on any width, addition is modulo 2: exclusive or.
-    arith.AddiOp: integer(spirv.IAddOp, spirv.LogicalNotEqualOp),
-    arith.SubiOp: integer(spirv.ISubOp, spirv.LogicalNotEqualOp),
-    arith.MuliOp: integer(spirv.IMulOp, spirv.LogicalAndOp),
+    arith.AddiOp: _negating(integer(spirv.IAddOp, spirv.LogicalNotEqualOp)),
+    arith.SubiOp: _negating(integer(spirv.ISubOp, spirv.LogicalNotEqualOp)),
+    arith.MuliOp: _negating(integer(spirv.IMulOp, spirv.LogicalAndOp)),
     arith.MulSIExtendedOp: _extended(spirv.SMulExtendedOp),
     arith.MulUIExtendedOp: _extended(spirv.UMulExtendedOp),
     arith.DivSIOp: integer(spirv.SDivOp),

@@ -7,17 +7,41 @@ from xdsl.ir import Operation
 
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel import IN_RANGE
-from .binary_handlers import floating, integer
+from ...ir.walk import operands_of
+from .binary_handlers import floating, integer, integers
 from .float_expression import FloatExpression
 from .function_lowering import FunctionLowering, Handler
-from .types import float_type
+from .narrow_negations import is_short
+from .signed_extrema import may_be_folded
+from .types import float_type, is_bool
 
-_MINIMUM, _LOW_BITS = integer(spirv.GLUMinOp, spirv.LogicalAndOp), integer(spirv.BitwiseAndOp)
+
+def _extremum(
+    kind: type[Operation], bool_kind: type[Operation], is_first: type[Operation], *, is_signed: bool
+) -> Handler:
+    """Lowers to `kind`, on i1 to `bool_kind`; chooses by `is_first` where drivers are wrong otherwise."""
+    plain = integer(kind, bool_kind)
+
+    def lower(fn: FunctionLowering, op: Operation) -> None:
+        type_ = fn.type(op.results[0].type)
+        is_misjudged = fn.module.env.misjudges_short_extrema and is_short(type_)
+        if not is_misjudged and (not is_signed or is_bool(type_) or not may_be_folded(operands_of(op))):
+            plain(fn, op)
+            return
+        a, b = integers(fn, op)
+        test = fn.emit(is_first, (a, b), fn.module.types.bool_like(a.type))
+        fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (test, a, b), a.type)
+
+    return lower
+
+
+_LEAST = _extremum(spirv.GLUMinOp, spirv.LogicalAndOp, spirv.ULessThanOp, is_signed=False)
+_LOW_BITS = integer(spirv.BitwiseAndOp)
 
 
 def _unsigned_minimum(fn: FunctionLowering, op: Operation) -> None:
     is_mask = fn.module.env.masks_indices and IN_RANGE in op.attributes
-    (_LOW_BITS if is_mask else _MINIMUM)(fn, op)
+    (_LOW_BITS if is_mask else _LEAST)(fn, op)
 
 
 def _ordered_extremum(is_maximum: bool) -> Handler:
@@ -58,10 +82,10 @@ def _ordered_extremum(is_maximum: bool) -> Handler:
 
 HANDLERS: dict[type[Operation], Handler] = {
     # Signed i1: true is -1, the smaller one.
-    arith.MinSIOp: integer(spirv.GLSMinOp, spirv.LogicalOrOp, is_first=spirv.SLessThanOp),
-    arith.MaxSIOp: integer(spirv.GLSMaxOp, spirv.LogicalAndOp, is_first=spirv.SGreaterThanOp),
+    arith.MinSIOp: _extremum(spirv.GLSMinOp, spirv.LogicalOrOp, spirv.SLessThanOp, is_signed=True),
+    arith.MaxSIOp: _extremum(spirv.GLSMaxOp, spirv.LogicalAndOp, spirv.SGreaterThanOp, is_signed=True),
     arith.MinUIOp: _unsigned_minimum,
-    arith.MaxUIOp: integer(spirv.GLUMaxOp, spirv.LogicalOrOp),
+    arith.MaxUIOp: _extremum(spirv.GLUMaxOp, spirv.LogicalOrOp, spirv.UGreaterThanOp, is_signed=False),
     arith.MinnumfOp: floating(spirv.GLNMinOp),
     arith.MaxnumfOp: floating(spirv.GLNMaxOp),
     arith.MinimumfOp: _ordered_extremum(is_maximum=False),

@@ -67,7 +67,8 @@ print(branches_are_right(lp.device({device.selector!r})))
 """
     if shutil.which("glslangValidator") is None:
         pytest.skip("glslang is not installed")
-    env = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
+    folders = (str(ROOT / "src"), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")]))
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(folders)}
     done = subprocess.run(
         (sys.executable, "-c", program), env=env, capture_output=True, text=True, check=False
     )
@@ -320,3 +321,32 @@ def test_unrounded_halves(device: lp.Device, monkeypatch: pytest.MonkeyPatch) ->
     found = lp.zeros(1, device=device)
     _run(device, _kernel(device, lp.SourceLanguage.GLSL, text), 1, found, 2049.0)
     assert (found.numpy()[0] != 2048) == _has(device, "unrounded-halves")
+
+
+def _of_a_narrow_number(device: lp.Device, bits: int, body: str) -> float:
+    """Returns what a shader without remedies makes of `x`, the least number of some bits."""
+    extension = "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
+    parameters = f"layout(binding = 1) buffer In {{ int{bits}_t numbers[]; }};"
+    text = _shader(1, f"int{bits}_t x = numbers[0]; found[0] = {body};", parameters)
+    text = text.replace("#version 450\n", f"#version 450\n{extension}")
+    found = lp.zeros(1, device=device)
+    dtype = np.dtype(f"int{bits}")
+    least = lp.asarray(np.array([np.iinfo(dtype).min], dtype), device=device)
+    _run(device, _kernel(device, lp.SourceLanguage.GLSL, text), 1, found, least)
+    return float(found.numpy()[0])
+
+
+def test_widened_negations(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not device.has(lp.Aspect.VK_INT8) or not device.has(lp.Aspect.VK_STORAGE_8BIT):
+        pytest.skip("the device lacks 8-bit integers")
+    monkeypatch.setattr(driver_remedies, "negations_kept", lambda module: module)
+    found = _of_a_narrow_number(device, 8, "float(int(int8_t(-x)))")
+    assert (found != -128) == _has(device, "widened-negations")
+
+
+def test_short_extrema(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not device.has(lp.Aspect.VK_INT16) or not device.has(lp.Aspect.VK_STORAGE_16BIT):
+        pytest.skip("the device lacks 16-bit integers")
+    monkeypatch.setattr(driver_remedies, "extrema_compared", lambda module: module)
+    found = _of_a_narrow_number(device, 16, "max(x, int16_t(2)) == int16_t(2) ? 1.0 : 0.0")
+    assert (found != 1) == _has(device, "short-extrema")

@@ -1,0 +1,127 @@
+"""Integers of 8 and 16 bits: what wraps around in them has wrapped when it is widened, compared, divided, converted."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+
+pytestmark = pytest.mark.device
+
+VALUES = {
+    "-a": lambda a, b: -a,
+    "z - a": lambda a, b: a.dtype.type(0) - a,
+    "a * {T}(-1)": lambda a, b: -a,
+    "~a + {T}(1)": lambda a, b: -a,
+    "-(a + b)": lambda a, b: -(a + b),
+    "abs(a)": lambda a, b: abs(a),
+    "a + b": lambda a, b: a + b,
+    "a << {T}(1)": lambda a, b: a << 1,
+    "{T}(-lp.i32(a))": lambda a, b: (-a.astype(np.int32)).astype(a.dtype),
+    "max(a, b)": np.maximum,
+    "min(a, b)": np.minimum,
+    "max(a, {T}(2))": lambda a, b: np.maximum(a, a.dtype.type(2)),
+    "min(a, {T}(2))": lambda a, b: np.minimum(a, a.dtype.type(2)),
+    "lp.math.clamp(a, {T}(2), {T}(5))": lambda a, b: np.clip(a, 2, 5),
+}
+USES = {
+    "lp.i32({v})": lambda v, b: v,
+    "lp.i32(lp.f32({v}))": lambda v, b: v,
+    "lp.i32(({v}) < {T}(5))": lambda v, b: v < 5,
+    "lp.i32(({v}) == {T}(2))": lambda v, b: v == 2,
+    "lp.i32(({v}) != {T}(2))": lambda v, b: v != 2,
+    "lp.i32(({v}) == b)": lambda v, b: v == b,
+    "lp.i32(({v}) // {T}(2))": lambda v, b: v // 2,
+    "lp.i32(7 % lp.i32({v}))": lambda v, b: np.where(v == 0, 0, 7 % np.where(v == 0, 1, v.astype(np.int64))),
+}
+ASPECTS = {
+    "8": (lp.Aspect.VK_INT8, lp.Aspect.VK_STORAGE_8BIT),
+    "16": (lp.Aspect.VK_INT16, lp.Aspect.VK_STORAGE_16BIT),
+}
+
+
+def _operands(dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    info = np.iinfo(dtype)
+    some = np.array(
+        [info.min, info.min + 1, info.max, info.max - 1, info.max // 2 + 1, 0, 1, 2, 3, 5, 6], dtype
+    )
+    return np.repeat(some, len(some)), np.tile(some, len(some))
+
+
+@pytest.fixture(params=[False, True], ids=["", "as elsewhere"])
+def env(request: pytest.FixtureRequest, device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs a test as the device needs it, and with what NVIDIA's driver needs."""
+    if request.param:
+        changed = replace(device.target_env, widens_negations=True, misjudges_short_extrema=True)
+        monkeypatch.setitem(vars(device), "target_env", changed)
+
+
+@pytest.mark.usefixtures("env")
+@pytest.mark.parametrize("name", ["i8", "u8", "i16", "u16"])
+def test_narrow_values_are_used_as_they_are(device: lp.Device, name: str) -> None:
+    if not all(device.has(aspect) for aspect in ASPECTS[name[1:]]):
+        pytest.skip(f"the device lacks {name}")
+    dtype = np.dtype({"i": "int", "u": "uint"}[name[0]] + name[1:])
+    cases = [(value, use) for value in VALUES for use in USES]
+    lines = "".join(
+        f"    o[i, {k}] = {use.replace('{v}', value).replace('{T}', f'lp.{name}')}\n"
+        for k, (value, use) in enumerate(cases)
+    )
+    kernel = lp.kernel_from_source(
+        f"@lp.kernel\ndef k(xa: lp.In[lp.{name}], xb: lp.In[lp.{name}], o: lp.Out[lp.i32, 2]):\n"
+        f"    i = lp.global_id(0)\n    a, b, z = xa[i], xb[i], lp.{name}(0)\n{lines}"
+    )
+    a, b = _operands(dtype)
+    o = lp.zeros((len(a), len(cases)), lp.i32, device=device)
+    kernel[len(a)](lp.asarray(a, device=device), lp.asarray(b, device=device), o)
+    for (value, use), found in zip(cases, o.numpy().T, strict=True):
+        expected = _applied(VALUES[value], USES[use], a, b)
+        np.testing.assert_array_equal(found, expected, f"{use.replace('{v}', value)} of {name}")
+
+
+def _applied(
+    value: Callable[..., np.ndarray], use: Callable[..., np.ndarray], a: np.ndarray, b: np.ndarray
+) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return use(value(a, b), b).astype(np.int32)
+
+
+GLSL = """#version 450
+#extension GL_EXT_shader_explicit_arithmetic_types : require
+layout(local_size_x = 11) in;
+layout(binding = 0) buffer A {{ {T} a[]; }};
+layout(binding = 1) buffer O {{ ivec4 o[]; }};
+void main() {{
+    uint i = gl_GlobalInvocationID.x;
+    {T} x = a[i], y = -x, two = {T}(2);
+    int which = int(max(x, two) == two) + 2 * int(min(x, two) == two);
+    o[i] = ivec4(y, int({T}(-int(x))), int({V}(-{V}(x, 1)).x), which);
+}}
+"""
+
+
+@pytest.mark.native_only("foreign kernels are not interpreted")
+@pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslang is not installed")
+@pytest.mark.usefixtures("env")
+@pytest.mark.parametrize(("name", "vector"), [("int8_t", "i8vec2"), ("int16_t", "i16vec2")])
+def test_narrow_values_in_glsl(device: lp.Device, name: str, vector: str) -> None:
+    bits = name[3:].removesuffix("_t")
+    if not all(device.has(aspect) for aspect in ASPECTS[bits]):
+        pytest.skip(f"the device lacks {name}")
+    a = _operands(np.dtype(f"int{bits}"))[1][:11]
+    context = lp.Context([device])
+    source = lp.create_kernel_bundle_from_source(
+        context, lp.SourceLanguage.GLSL, GLSL.format(T=name, V=vector)
+    )
+    o = lp.zeros((11, 4), lp.i32, device=device)
+    kernel = lp.build(source).ext_oneapi_get_kernel("main")
+    lp.Queue(device, context=context).parallel_for(11, kernel, lp.asarray(a, device=device), o).wait()
+    with np.errstate(all="ignore"):
+        negated = (-a).astype(np.int32)
+    which = (np.maximum(a, 2) == 2) + 2 * (np.minimum(a, 2) == 2)
+    np.testing.assert_array_equal(o.numpy(), np.stack([negated, negated, negated, which], 1))
