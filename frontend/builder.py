@@ -123,7 +123,7 @@ def build_module(
     checks: str = "asserts",
     any_rank: bool = False,
     externals: Sequence[ExternalFunction] = (),
-    clamps_indices: bool = True,
+    is_interpreted: bool = False,
     constants: Mapping[str, Constants] = {},
 ) -> ModuleOp:
     """Compiles kernels and exported functions of one translation unit into one module.
@@ -137,8 +137,8 @@ def build_module(
         any_rank: compile kernels that name no dimension for a range of three, and mark them: they can be launched
             with fewer.  Only without `rank`.
         externals: functions that the module exports.
-        clamps_indices: keeps indices into memory that no robustness covers in range; the interpreter wants
-            them as they were written.
+        is_interpreted: for the interpreter, which wants indices as they were written, also into memory that no
+            robustness covers, and functions of other units with their callers.
         constants: values of `lp.Const` parameters by kernel name; what is not there has its default.
 
     Returns:
@@ -153,7 +153,7 @@ def build_module(
 
     def build() -> ModuleOp:
         module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
-        module.optional_aspects, module.clamps_indices = aspects, clamps_indices
+        module.optional_aspects, module.is_interpreted = aspects, is_interpreted
         module.checks = checks
         return _fill(module, kernels, externals, rank, constants, any_rank=any_rank)
 

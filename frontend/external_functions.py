@@ -18,7 +18,7 @@ from ..ir.dialects.kernel import LINKAGE_NAME
 from ..ir.errors import LinkError
 from .composites import convert_composite, typed_value_of
 from .errors import compile_error
-from .externals import ExternalFunction
+from .externals import EXTERNALS, ExternalFunction
 from .fixed_arrays import fixed_array_type
 from .function_attributes import attributes_of
 from .function_builder import FunctionBuilder
@@ -35,15 +35,16 @@ from .values import FixedArray, Scalar, Static, Tuple, Value, describe
 def call_external(fb: FunctionBuilder, function: ExternalFunction, node: ast.Call) -> Value:
     """Compiles a call of an exported or declared function; in its own unit it is an ordinary function.
 
-    So it is where it checks what it does, in debug mode or by an assert: only a kernel has a report.
+    So it is where it checks what it does, in debug mode or by an assert, as only a kernel has a report, and in the
+    interpreter, which links nothing.
 
     Raises:
         CompileError: arguments that do not match.
         LinkError: two functions are known to the linker by one name.
     """
-    module = fb.module
-    if function.is_defined and (function.unit == module.unit or _checks_something(module, function)):
-        return call_helper(fb, function.function, node)
+    here = _compiled_here(fb.module, function)
+    if here is not None:
+        return call_helper(fb, here.function, node)
     values = bound_arguments(fb, function.function, function.source, node)
     fb.node = node
     values = annotated(fb, function.source, values, node)
@@ -71,6 +72,15 @@ def call_external(fb: FunctionBuilder, function: ExternalFunction, node: ast.Cal
     )
     fb.append(call)
     return rebuilt(result, iter(call.results), [])
+
+
+def _compiled_here(module: ModuleBuilder, function: ExternalFunction) -> ExternalFunction | None:
+    """Returns the function that is compiled with its caller, None where it is linked later."""
+    if function.is_defined:
+        is_here = function.unit == module.unit or module.is_interpreted or _checks_something(module, function)
+        return function if is_here else None
+    found = EXTERNALS.exporting(function.symbol) if module.is_interpreted else ()
+    return found[0] if len(found) == 1 and not _differ(found[0], function) else None
 
 
 def _checks_something(module: ModuleBuilder, function: ExternalFunction) -> bool:

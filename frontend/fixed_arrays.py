@@ -244,7 +244,7 @@ def index_in_range(fb: FunctionBuilder, index: Scalar, length: int, of: str, nod
     if index.bounds is not None and index.bounds[0] >= 0 and index.bounds[1] < length:
         return index
     check_range(fb, index, Scalar(index.type, const=length), of, node)
-    if not fb.module.clamps_indices:
+    if fb.module.is_interpreted:
         return index
     return kept_in_range(fb, index, Scalar(index.type, const=length))
 

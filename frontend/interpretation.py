@@ -203,7 +203,7 @@ def _module(
             captures=captures,
             optional_aspects=optional_aspects,
             checks=checks,
-            clamps_indices=False,
+            is_interpreted=True,
             constants={kernel.name: constants},
         )
         verify_module(module)

@@ -263,6 +263,6 @@ def local_array_index(
         return index_constant(fb, 0)
     bounds = index.bounds
     is_safe = length is not None and bounds is not None and bounds[0] >= 0 and bounds[1] < length
-    if fb.module.clamps_indices and not is_safe:
+    if not fb.module.is_interpreted and not is_safe:
         index = kept_in_range(fb, index, extent)
     return fb.cast_to_index(_required(fb, index))

@@ -73,8 +73,8 @@ class ModuleBuilder:
     """Functions of ``lp.math`` that the kernel wants as the device has them, see `KernelOptions.math_accuracy`."""
     library_call: FileLineColLoc | None = None
     """Where `math_library` was called, while a function of it is being compiled."""
-    clamps_indices: bool = True
-    """Whether run-time indices into shared, private and fixed arrays and vectors are kept in range."""
+    is_interpreted: bool = False
+    """Whether the module is for the interpreter: no index is kept in range, and nothing is linked to it."""
     struct_aspects: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     """Aspects of the structs that functions refer to, by name."""
     named_dimensions: set[int] = field(default_factory=set[int])

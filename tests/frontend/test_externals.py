@@ -8,12 +8,14 @@ import sys
 import types
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import lapilli as lp
 from lapilli.frontend.builder import build_module
 from lapilli.frontend.captures import Captures
 from lapilli.frontend.externals import EXTERNALS, ExternalFunction
+from lapilli.frontend.interpretation import interpret
 from lapilli.frontend.linking import link_externals, object_image
 from lapilli.ir.target_env import TargetEnv
 from lapilli.passes.pipeline import analyse, lower_image
@@ -253,6 +255,29 @@ def test_two_functions_of_one_linker_name_in_one_kernel(load: Load) -> None:
         compiled(user.k)
     assert raised.value.code == "LP2900"
     assert raised.value.location is not None and raised.value.location.line == 5
+
+
+@pytest.mark.behaviour("EXT-10")
+def test_the_interpreter_calls_functions_of_other_modules(load: Load) -> None:
+    load("ext_v", "@lp.external\ndef inner(x: lp.f32) -> lp.f32:\n    return x + 1.0\n")
+    load(
+        "ext_w",
+        "import ext_v\n@lp.external('interpreted_outer')\ndef outer(x: lp.f32, v: lp.f32x2) -> lp.f32x2:\n"
+        "    return v * ext_v.inner(x)\n",
+    )
+    user = load(
+        "ext_x",
+        "import ext_w\n@lp.extern('interpreted_outer')\ndef imported(x: lp.f32, v: lp.f32x2) -> lp.f32x2: ...\n"
+        "@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n"
+        "    v = ext_w.outer(y[0], lp.f32x2(1, 2)) + imported(2, lp.f32x2(10, 20))\n    y[0] = v.x\n    y[1] = v.y\n"
+        "@lp.extern('nobody_exports_this')\ndef lost(x: lp.f32) -> lp.f32: ...\n"
+        "@lp.kernel\ndef calls_lost(y: lp.Array[lp.f32]):\n    y[0] = lost(y[0])\n",
+    )
+    y = np.ones(2, np.float32)
+    interpret(user.k, 1, (y,))
+    assert y.tolist() == [32.0, 64.0]
+    with pytest.raises(lp.InvalidError, match="nobody_exports_this"):
+        interpret(user.calls_lost, 1, (y,))
 
 
 def test_kernels_that_mean_two_functions_by_one_name_are_built_apart(load: Load) -> None:
