@@ -6,6 +6,7 @@ the extensions and still refuse (SwiftShader imports no host memory).
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import FeatureNotSupportedError
@@ -25,7 +26,7 @@ from .made import Made
 from .physical_device import MemoryType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .logical_device import LogicalDevice
 
@@ -77,8 +78,15 @@ def import_fd(device: LogicalDevice, fd: int, nbytes: int) -> Buffer:
     _require(device, _OPAQUE_FD, VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT, what)
     size = max((nbytes + 3) & ~3, 4)
     require_shared_fd("lp.import_fd", device, fd, size)
-    imported = make("VkImportMemoryFdInfoKHR", handleType=_OPAQUE_FD, fd=fd)
-    return _make_buffer(device, size, size, _OPAQUE_FD, imported, device.memory.plan.array_types)
+    # The driver gets another descriptor: what fails behind the import closes that one, and the caller has the first.
+    given = os.dup(fd)
+    imported = make("VkImportMemoryFdInfoKHR", handleType=_OPAQUE_FD, fd=given)
+    types = device.memory.plan.array_types
+    buffer = _make_buffer(
+        device, size, size, _OPAQUE_FD, imported, types, when_not_taken=lambda: os.close(given)
+    )
+    os.close(fd)
+    return buffer
 
 
 def host_alignment(device: LogicalDevice) -> int:
@@ -156,10 +164,12 @@ def _make_buffer(
     types: Sequence[MemoryType],
     host_address: int = 0,
     lender: object = None,
+    when_not_taken: Callable[[], object] | None = None,
 ) -> Buffer:
     """Makes a VkBuffer and a VkDeviceMemory for it, which is mapped where the host sees it.
 
-    `lender`, whose memory it may be, is kept until the VkDeviceMemory is gone.
+    `lender`, whose memory it may be, is kept until the VkDeviceMemory is gone.  `when_not_taken` is called where there
+    is none in the end.
     """
     vk = device.vk
     external = make("VkExternalMemoryBufferCreateInfo", handleTypes=handle_type)
@@ -193,6 +203,8 @@ def _make_buffer(
             device.check(vk.vkMapMemory(device.raw, memory[0], 0, WHOLE_SIZE, 0, pointer), "vkMapMemory")
             buffer.host_address = address_of(pointer[0])
     except BaseException:
+        if when_not_taken is not None and memory[0] == NULL:
+            when_not_taken()
         buffer.close()
         raise
     device.host_reads |= bool(buffer.host_address)
