@@ -150,6 +150,9 @@ def attribute_hint(base: str, name: str, names: Iterable[str]) -> str:
             return f"write {name}(…)"
         if name in IN_KERNELS:
             return f"write {IN_KERNELS[name]}"
+        known = vector_member_hint(name) if name in _OF_VECTORS else _FUNCTIONS.get(name)
+        if inner == "math" and known is not None:
+            return known
     if inner in SCALAR_TYPES and name in ("eps", "epsilon", "lowest", "max", "min", "tiny"):
         return _LIMITS
     if base == namespace:

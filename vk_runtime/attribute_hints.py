@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _ON_THE_HOST = "get to_numpy to_host cpu copy_to_host asnumpy tolist item tobytes"
+_FROM_THE_HOST = "from_numpy set copy_to_device copy_from_host upload write"
 _COPIES = "copy clone detach"
 _OF_NUMPY = """T all any argmax argmin argsort astype clip conj ctypes cumprod cumsum data diagonal dot flags flat imag
     max mean min nonzero prod real repeat resize round sort squeeze std strides sum swapaxes take trace
@@ -11,6 +12,7 @@ _OF_NUMPY = """T all any argmax argmin argsort astype clip conj ctypes cumprod c
 _OF_ARRAYS = {
     "flatten": "a.ravel() is a view in one dimension, copy.copy(a).ravel() a copy",
     "queue": "a.device.default_queue is the queue of launches without .on",
+    **dict.fromkeys(_FROM_THE_HOST.split(), "a.copy_from(x) copies a NumPy array into it"),
     "to": "lp.asarray(a, device=…) copies it to another device",
     **dict.fromkeys(_ON_THE_HOST.split(), "a.numpy() copies the elements to host memory"),
     **dict.fromkeys(_COPIES.split(), "copy.copy(a) makes another array on the same device"),

@@ -72,7 +72,10 @@ def spelling_of(dtype: object) -> str:
     try:
         found: np.dtype[Any] = np.dtype(dtype)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType]
     except (TypeError, ValueError, SyntaxError) as error:  # NumPy parses texts such as "f4,i4"
-        raise InvalidError(f"{dtype!r} is no element type of an array: {_choices()}") from error
+        tuples = (
+            "; a shape of several dimensions is a tuple, (rows, columns)" if isinstance(dtype, int) else ""
+        )
+        raise InvalidError(f"{dtype!r} is no element type of an array: {_choices()}{tuples}") from error
     spelling = _SPELLINGS.get(found.newbyteorder("="))
     if spelling is not None:
         return spelling

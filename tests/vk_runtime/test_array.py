@@ -259,6 +259,13 @@ def add_positions(x: lp.Array[lp.f32, 2]):
     x[i, j] += lp.f32(10 * i + j)
 
 
+def test_a_second_extent_is_no_element_type(device):
+    with pytest.raises(
+        lp.InvalidError, match=r"4 is no element type .*dimensions is a tuple, \(rows, columns\)"
+    ):
+        lp.zeros(4, 4, device=device)
+
+
 def test_reshape_is_a_view_of_the_same_memory(device):
     flat = lp.asarray(np.arange(6, dtype=np.float32), device=device)
     table = flat.reshape(2, 3)

@@ -22,6 +22,7 @@ from lapilli.vk_runtime.queue import OF_OTHER_QUEUES
         ("event", "query", r"event\.done"),
         ("event", "numpy", r"a\.numpy\(\)"),
         ("array", "sum", r"a\.numpy\(\)"),
+        ("array", "from_numpy", r"a\.copy_from\(x\)"),
         ("device", "max_work_group_size", r"device\.info\.max_work_group_size"),
     ],
 )
