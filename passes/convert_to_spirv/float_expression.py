@@ -85,7 +85,9 @@ class FloatExpression:
     def signed(self, magnitude: SSAValue, word: SSAValue) -> SSAValue:
         """|magnitude|, negative where `word` is"""
         is_negative = self.fn.emit(spirv.SLessThanOp, (word, self.fn.constant(self.word, 0)), self.bool)
-        size = self.absolute(magnitude)
+        known = self.fn.constant_number(magnitude)
+        # Mesa 22.3 takes -0.0 for a number that is not negative, and leaves out what takes its sign.
+        size = self.absolute(magnitude) if known is None else self.constant(abs(known))
         return self.select(is_negative, self.call(spirv.FNegateOp, size), size)
 
     def polynomial(self, x: SSAValue, coefficients: Sequence[float]) -> SSAValue:

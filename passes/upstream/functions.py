@@ -1,6 +1,7 @@
 """What becomes of functions of `math` that the compiler does not have.
 
 %p = math.ipowi %b, %e : i32     a loop that squares: at most 31 rounds
+%p = math.fpowi %b, %e : f32, i32   the same, none where the exponent is known
 %n = math.isnan %x : f32         %n = arith.cmpf uno, %x, %x
 """
 
@@ -12,16 +13,45 @@ from xdsl.dialects import arith, math, scf
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Region, SSAValue
 
+from ...ir.narrowing import is_any_integer
 from ...ir.upstream.index import CmpPredicate
-from .place import NO_FLAGS, Lowering, UpstreamPlace
+from .place import NO_FLAGS, Lowering, UpstreamPlace, known_number
 
 _SMALLEST_NORMAL = {16: 2.0**-14, 32: 2.0**-126, 64: 2.0**-1022}
 
 
 def _float_power(place: UpstreamPlace) -> tuple[SSAValue, ...]:
-    type_ = place.op.result.type
-    exponent = place.emit(arith.SIToFPOp, [place.op.rhs], type_)
-    return (place.emit(math.PowFOp, [place.op.lhs, exponent], type_, fastmath=NO_FLAGS),)
+    """Multiplies as C's runtime library does: the power for the exponent without its sign, and one by it below zero."""
+    base, exponent = place.op.lhs, place.op.rhs
+    whole, real = exponent.type, base.type
+    zero, one = place.constant(0, whole), place.constant(1.0, real)
+    is_negative = place.compare(CmpPredicate.Slt, exponent, zero)
+    size = place.select(is_negative, place.emit(arith.SubiOp, [zero, exponent], whole), exponent)
+    known = known_number(exponent)
+    power = _squared(place, base, size, one) if known is None else _known_power(place, base, abs(known), one)
+    return (
+        place.select(is_negative, place.emit(arith.DivfOp, [one, power], real, fastmath=NO_FLAGS), power),
+    )
+
+
+def _known_power(place: UpstreamPlace, base: SSAValue, exponent: int, one: SSAValue) -> SSAValue:
+    """Returns a power without a loop."""
+    result, square = one, base
+    while exponent:
+        if exponent & 1:
+            result = square if result is one else _product(place, result, square)
+        exponent >>= 1
+        if exponent:
+            square = _product(place, square, square)
+    return result
+
+
+def _product(place: UpstreamPlace, a: SSAValue, b: SSAValue) -> SSAValue:
+    """Returns a product of integers or of floats."""
+    type_ = a.type
+    if is_any_integer(type_):
+        return place.emit(arith.MuliOp, [a, b], type_)
+    return place.emit(arith.MulfOp, [a, b], type_, fastmath=NO_FLAGS)
 
 
 def _integer_power(place: UpstreamPlace) -> tuple[SSAValue, ...]:
@@ -29,7 +59,7 @@ def _integer_power(place: UpstreamPlace) -> tuple[SSAValue, ...]:
     base, exponent = place.op.lhs, place.op.rhs
     type_ = base.type
     zero, one = place.constant(0, type_), place.constant(1, type_)
-    power = _squared(place, base, exponent, one)
+    power = _squared(place, base, place.emit(arith.MaxSIOp, [exponent, zero], type_), one)
     is_negative = place.compare(CmpPredicate.Slt, exponent, zero)
     odd = place.compare(CmpPredicate.Ne, place.emit(arith.AndIOp, [exponent, one], type_), zero)
     minus = place.constant(-1, type_)
@@ -40,22 +70,21 @@ def _integer_power(place: UpstreamPlace) -> tuple[SSAValue, ...]:
 
 
 def _squared(place: UpstreamPlace, base: SSAValue, exponent: SSAValue, one: SSAValue) -> SSAValue:
-    """Returns the power for an exponent that is not negative."""
-    type_ = base.type
-    zero = place.constant(0, type_)
-    test, body = Block(arg_types=[type_] * 3), Block(arg_types=[type_] * 3)
+    """Returns the power of an integer or a float for an exponent without sign."""
+    types = [base.type, exponent.type, base.type]
+    zero, last = place.constant(0, exponent.type), place.constant(1, exponent.type)
+    test, body = Block(arg_types=types), Block(arg_types=types)
     inner = place.inside(test)
-    more = inner.compare(CmpPredicate.Sgt, test.args[1], zero)
+    more = inner.compare(CmpPredicate.Ugt, test.args[1], zero)
     inner.make(scf.ConditionOp, [more, *test.args])
     inner = place.inside(body)
     result, left, square = body.args
-    bit = inner.compare(CmpPredicate.Ne, inner.emit(arith.AndIOp, [left, one], type_), zero)
-    product = inner.emit(arith.MuliOp, [result, square], type_)
-    rest = inner.emit(arith.ShRUIOp, [left, one], type_)
-    values = [inner.select(bit, product, result), rest, inner.emit(arith.MuliOp, [square, square], type_)]
-    inner.make(scf.YieldOp, values)
+    bit = inner.compare(CmpPredicate.Ne, inner.emit(arith.AndIOp, [left, last], left.type), zero)
+    rest = inner.emit(arith.ShRUIOp, [left, last], left.type)
+    product = inner.select(bit, _product(inner, result, square), result)
+    inner.make(scf.YieldOp, [product, rest, _product(inner, square, square)])
     regions = [Region(test), Region(body)]
-    return place.make(scf.WhileOp, [one, exponent, base], [type_] * 3, regions=regions).results[0]
+    return place.make(scf.WhileOp, [one, exponent, base], types, regions=regions).results[0]
 
 
 def _is_nan(place: UpstreamPlace) -> Sequence[SSAValue]:

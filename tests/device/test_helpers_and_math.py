@@ -327,3 +327,21 @@ def test_extrema_of_truth_values_and_numbers(device):
         signed += [max(b, c), min(q, b), min(max(b, -1), q), max(b, c, False)]
         floats += [max(q, b), min(b, 0.5)]
     assert (u.numpy().tolist(), s.numpy().tolist(), f.numpy().tolist()) == (unsigned, signed, floats)
+
+
+@pytest.mark.parametrize("name", ["f16", "f32", "f64"])
+def test_the_sign_of_literal_zeros(device, name):
+    """Mesa 22.3 folds the magnitude of -0.0 to -0.0."""
+    aspect = {"f16": lp.Aspect.FP16, "f64": lp.Aspect.FP64}.get(name)
+    if aspect is not None and not device.has(aspect):
+        pytest.skip(f"the device has no {name}")
+    source = """
+@lp.kernel
+def signs(x: lp.In[lp.T], out: lp.Out[lp.T]):
+    i = lp.global_id(0)
+    out[i] = lp.math.copysign(lp.T(-0.0), x[i])
+"""
+    x = np.array([1.0, -1.0, 0.0, -0.0], f"float{name[1:]}")
+    out = lp.empty(4, getattr(lp, name), device=device)
+    lp.kernel_from_source(source.replace("lp.T", f"lp.{name}"))[4](lp.asarray(x, device=device), out)
+    np.testing.assert_array_equal(np.signbit(out.numpy()), np.signbit(x))

@@ -156,3 +156,50 @@ def test_remainders_are_those_of_c(device: lp.Device, queue: lp.Queue, built: Bu
     np.testing.assert_array_equal(z.numpy(), expected)
     zeros = expected == 0
     np.testing.assert_array_equal(np.signbit(z.numpy()[zeros]), np.signbit(expected[zeros]))
+
+
+POWERS = """
+gpu.module @m { gpu.func @powers(%x: memref<?xf32>, %n: memref<?xi32>, %y: memref<?x?xf32>) kernel {
+  %i = gpu.global_id x
+  %v = memref.load %x[%i] : memref<?xf32>
+  %e = memref.load %n[%i] : memref<?xi32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %k = arith.constant -3 : i32
+  %p = math.fpowi %v, %e : f32, i32
+  %q = math.fpowi %v, %k : f32, i32
+  memref.store %p, %y[%c0, %i] : memref<?x?xf32>
+  memref.store %q, %y[%c1, %i] : memref<?x?xf32>
+  gpu.return
+} }
+"""
+
+
+def multiplied(base: np.float32, exponent: int) -> np.float32:
+    """The power by squaring, rounded after each product."""
+    result, size = np.float32(1), abs(exponent)
+    while size:
+        if size & 1:
+            result *= base
+        size >>= 1
+        base *= base
+    return np.float32(1) / result if exponent < 0 else result
+
+
+def test_integer_powers_of_floats_are_products(device: lp.Device, queue: lp.Queue, built: Built):
+    """Of negative numbers too, of which GLSL's pow is undefined."""
+    rng = np.random.default_rng(6)
+    x = rng.uniform(-2, 2, 64).astype(np.float32)
+    n = rng.integers(-20, 21, 64).astype(np.int32)
+    x[:8], n[:8] = (
+        [0, -0.0, np.inf, -np.inf, 1, -1, -1, 2],
+        [0, -3, -1, 3, -(2**31), 2**31 - 1, -(2**31), -126],
+    )
+    kernel = built(lp.SourceLanguage.MLIR, POWERS).ext_oneapi_get_kernel("powers")
+    y = lp.zeros((2, 64), device=device)
+    arrays = lp.asarray(x, device=device), lp.asarray(n, device=device)
+    queue.parallel_for(lp.NdRange(64, 64), kernel, *arrays, y)
+    with np.errstate(all="ignore"):
+        for found, exponents in zip(y.numpy(), (n.tolist(), [-3] * 64), strict=True):
+            expected = [multiplied(base, exponent) for base, exponent in zip(x, exponents, strict=True)]
+            np.testing.assert_array_max_ulp(found, np.array(expected), maxulp=1)  # of the quotient, on GPUs

@@ -59,7 +59,7 @@ FLOAT_UNARY = {
     "math.ceil": "GL.Ceil",
     "math.trunc": "GL.Trunc",
     "math.roundeven": "GL.RoundEven",
-    "math.round": "GL.Trunc FSub GL.FAbs FOrdGreaterThanEqual FConvert Bitcast SLessThan GL.FAbs FNegate Select "
+    "math.round": "GL.Trunc FSub GL.FAbs FOrdGreaterThanEqual FConvert Bitcast SLessThan FNegate Select "
     "FAdd Select",
 }
 NARROW_UNARY = {
