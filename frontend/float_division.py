@@ -32,12 +32,14 @@ _SCALE = 2.0**-8
 
 def floor_divide(fb: FunctionBuilder, left: Scalar, right: Scalar) -> Scalar:
     """Emits ``left // right``; both of the same float type; by zero as ``left / right``."""
-    return Scalar(left.type, _Division(fb, left, right).quotient())
+    division = _Division(fb, left, right)
+    return convert(fb, Scalar(division.type, division.quotient()), left.type)
 
 
 def modulo(fb: FunctionBuilder, left: Scalar, right: Scalar) -> Scalar:
     """Emits ``left % right``; both of the same float type; NaN by zero."""
-    return Scalar(left.type, _Division(fb, left, right).remainder())
+    division = _Division(fb, left, right)
+    return convert(fb, Scalar(division.type, division.remainder()), left.type)
 
 
 def truncated_remainder(fb: FunctionBuilder, left: Scalar, right: Scalar) -> Scalar:
@@ -48,11 +50,14 @@ def truncated_remainder(fb: FunctionBuilder, left: Scalar, right: Scalar) -> Sca
 
 
 class _Division:
-    """The pieces that quotient and remainder share."""
+    """The pieces that quotient and remainder share; in f32 for f16, whose remainders alone are f16's."""
 
     def __init__(self, fb: FunctionBuilder, left: Scalar, right: Scalar) -> None:
-        self.fb, self.type, self.ir = fb, left.type, ir_type(left.type)
-        self.left, self.right = left, right
+        self.fb, self.operands = fb, (left, right)
+        self.is_half = left.type is f16
+        if self.is_half:
+            left, right = convert(fb, left, F32), convert(fb, right, F32)
+        self.type, self.ir = left.type, ir_type(left.type)
         self.x, self.y = fb.ssa(left), fb.ssa(right)
         self.divisor = right.const
 
@@ -66,11 +71,6 @@ class _Division:
             else:
                 floor = self.fb.emit(math.FloorOp, [direct], self.ir)
             return self._select(self._is_finite(self.x), floor, self._constant(host_math.nan))
-        if self.type is f16:  # (x - rest) / y is exact in f32 only
-            rest = convert(self.fb, Scalar(f16, self._rest()), F32)
-            wide = convert(self.fb, self.left, F32), convert(self.fb, self.right, F32)
-            floor = Scalar(F32, _Division(self.fb, *wide)._floor(self.fb.ssa(rest)))
-            return self.fb.ssa(convert(self.fb, floor, f16))
         return self._floor(self._rest())
 
     def remainder(self) -> Number:
@@ -103,7 +103,7 @@ class _Division:
         return self._signed_zero(self._select(self._is_on_other_side(rest), moved, rest))
 
     def _rest(self) -> Number:
-        return self.fb.ssa(truncated_remainder(self.fb, self.left, self.right))
+        return self.fb.ssa(convert(self.fb, truncated_remainder(self.fb, *self.operands), self.type))
 
     def _floor(self, rest: Number) -> Number:
         """Returns the quotient, from what fmod gives."""
@@ -123,7 +123,7 @@ class _Division:
 
     def _truncated(self, rest: Number) -> Number:
         multiple, y = self.fb.emit(arith.SubfOp, [self.x, rest], self.ir), self.y
-        if self.type.bits == 32:
+        if self.type.bits == 32 and not self.is_half:
             is_large = self._compare("ogt", self._magnitude(y), self._constant(_LARGE))
             scale = self._select(is_large, self._constant(_SCALE), self._constant(1.0))
             multiple, y = (self.fb.emit(arith.MulfOp, [value, scale], self.ir) for value in (multiple, y))

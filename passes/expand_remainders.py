@@ -19,13 +19,15 @@ round, f32s at most 13, f64s 42.
 
 The loop stands in the test of an `scf.while`: drivers that run the body of each loop once run nothing in vain.  It
 *settles* (`kernel.settles`): further rounds change nothing, so work-items that share an invocation share it, until all
-of them are done.  Integers are not shifted, which SwiftShader does lane by lane: exponents stay where they stand.
+of them are done, and so do remainders of a block that do not need each other.  Integers are not shifted, which
+SwiftShader does lane by lane: exponents stay where they stand.
 
 In f16 there is no loop: in f32 quotients of 13 bits times significands of 11 are exact, and three steps are enough.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -39,6 +41,7 @@ from ..ir.dialects.kernel import SETTLES
 from ..ir.upstream.arith import RemFOp
 from ..ir.upstream.index import CmpPredicate
 from ..ir.walk import instances
+from .optimise.effects import is_pure_class
 from .upstream.place import NO_FLAGS, UpstreamPlace
 
 
@@ -71,20 +74,85 @@ class _Format:
 
 _F32 = _Format(i32, 32, 23, 127, 12, 15)
 _F64 = _Format(i64, 64, 52, 1023, 26, 45)
+TOGETHER = 4
+"""Remainders of one loop: more do not fit into registers."""
 _HALF_STEPS = (27, 13, 0)
 """By which powers of two the divisor is multiplied: quotients of f16 are below 2**40."""
 
 
-def expand_remainders(module: Operation) -> bool:
-    """Replaces every `arith.remf` of a module; returns whether there was one."""
+def expand_remainders(module: Operation) -> None:
+    """Replaces every `arith.remf` of a module; up to `TOGETHER` that do not need each other share a loop."""
     found = instances(module, RemFOp)
-    for op in found:
-        place = UpstreamPlace(op)
-        x, y = op.operands
-        op.results[0].replace_all_uses_with(_remainder(place, x, y))
+    for block in dict.fromkeys(op.parent for op in found):
+        assert block is not None
+        for group in _groups(block):
+            _replace(group)
+
+
+def _replace(group: Sequence[RemFOp]) -> None:
+    place = UpstreamPlace(group[0])
+    pairs = [(op.operands[0], op.operands[1]) for op in group]
+    type_ = group[0].results[0].type
+    if isinstance(type_, Float16Type | BFloat16Type):
+        x, y = (place.emit(arith.ExtFOp, [value], f32) for value in pairs[0])
+        is_half = isinstance(type_, Float16Type)
+        rest = _of_halves(place, x, y) if is_half else _remainders(place, _F32, [(x, y)])[0]
+        results = [place.emit(arith.TruncFOp, [rest], type_)]
+    else:
+        results = _remainders(place, _F32 if isinstance(type_, Float32Type) else _F64, pairs)
+    for op, result in zip(group, results, strict=True):
+        op.results[0].replace_all_uses_with(result)
         op.detach()
         op.erase()
-    return bool(found)
+
+
+def _groups(block: Block) -> list[list[RemFOp]]:
+    """Returns the remainders of a block, together those that can be computed where the first of them stands.
+
+    What the others are computed from is moved there.
+    """
+    groups: list[list[RemFOp]] = []
+    numbers = {op: number for number, op in enumerate(block.ops)}
+    late: set[Operation] = set()  # what needs a remainder of the last group
+    for op in list(block.ops):
+        is_late = bool(op.regions) or any(value.owner in late for value in op.operands)
+        if isinstance(op, RemFOp):
+            group = groups[-1] if groups else None
+            if group is None or is_late or not _joins(op, group, numbers, late):
+                groups.append([op])
+                late.clear()
+            late.add(op)
+        elif is_late:
+            late.add(op)
+    return groups
+
+
+def _joins(
+    op: RemFOp, group: list[RemFOp], numbers: dict[Operation, int], late: Collection[Operation]
+) -> bool:
+    """Adds a remainder to a group, if it can be computed there; returns whether it can."""
+    first, type_ = group[0], op.results[0].type
+    is_alike = first.results[0].type == type_ and not isinstance(type_, Float16Type | BFloat16Type)
+    if not is_alike or len(group) == TOGETHER:
+        return False
+    moved: set[Operation] = set()
+    pending = [value.owner for value in op.operands]
+    while pending:
+        owner = pending.pop()
+        if not isinstance(owner, Operation) or numbers.get(owner, -1) < numbers[first] or owner in moved:
+            continue
+        if owner in late or owner.regions or not is_pure_class(type(owner)):
+            return False
+        moved.add(owner)
+        pending += [value.owner for value in owner.operands]
+    block = first.parent
+    assert block is not None
+    for needed in sorted(moved, key=numbers.__getitem__):
+        needed.detach()
+        block.insert_op_before(needed, first)
+        numbers[needed] = -1
+    group.append(op)
+    return True
 
 
 @dataclass(frozen=True)
@@ -95,19 +163,6 @@ class ExpandRemainders(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         expand_remainders(op)
-
-
-def _remainder(place: UpstreamPlace, x: SSAValue, y: SSAValue) -> SSAValue:
-    type_ = x.type
-    if isinstance(type_, Float16Type | BFloat16Type):
-        wide = [place.emit(arith.ExtFOp, [value], f32) for value in (x, y)]
-        divide = _of_halves if isinstance(type_, Float16Type) else _of_f32
-        return place.emit(arith.TruncFOp, [divide(place, *wide)], type_)
-    return _Division(place, _F32 if isinstance(type_, Float32Type) else _F64, x, y).remainder()
-
-
-def _of_f32(place: UpstreamPlace, x: SSAValue, y: SSAValue) -> SSAValue:
-    return _Division(place, _F32, x, y).remainder()
 
 
 def _of_halves(place: UpstreamPlace, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -129,39 +184,61 @@ def _of_halves(place: UpstreamPlace, x: SSAValue, y: SSAValue) -> SSAValue:
     return place.select(place.compare_floats("olt", a, b), x, signed)
 
 
+def _remainders(
+    place: UpstreamPlace, form: _Format, pairs: Sequence[tuple[SSAValue, SSAValue]]
+) -> list[SSAValue]:
+    """Returns what fmod gives of each pair of f32s or f64s, by one loop."""
+    divisions = [_Division(place, form, x, y) for x, y in pairs]
+    carried = [value for division in divisions for value in (division.dividend, division.distance)]
+    types = [value.type for value in carried]
+    test, body = Block(arg_types=types), Block(arg_types=types)
+    inside = place.inside(test)
+    rounds = [
+        division.round(inside, test.args[2 * number], test.args[2 * number + 1])
+        for number, division in enumerate(divisions)
+    ]
+    goes_on = rounds[0][0]
+    for again, _, _ in rounds[1:]:
+        goes_on = inside.emit(arith.OrIOp, [goes_on, again], i1)
+    inside.make(scf.ConditionOp, [goes_on, *(value for _, *values in rounds for value in values)])
+    place.inside(body).make(scf.YieldOp, body.args)
+    loop = place.make(scf.WhileOp, carried, types, regions=[Region(test), Region(body)])
+    loop.attributes[SETTLES] = i32_attribute(form.rounds)
+    return [division.result(rest) for division, rest in zip(divisions, loop.results[::2], strict=True)]
+
+
 class _Division:
-    """One remainder of f32 or f64."""
+    """One remainder of f32 or f64, and what its loop needs."""
 
     def __init__(self, place: UpstreamPlace, form: _Format, x: SSAValue, y: SSAValue) -> None:
-        self.place, self.form, self.x, self.y = place, form, x, y
-        self.real = x.type
-
-    def remainder(self) -> SSAValue:
-        """Returns what fmod gives."""
-        place, form = self.place, self.form
-        bits = self._cast(self.x)
-        sign = self._and(bits, -1 << (form.width - 1))
-        a, b = (
-            self._and(bits, form.infinity | self._ones),
-            self._and(self._cast(self.y), form.infinity | self._ones),
-        )
-        dividend, power = self._parts(a)
-        divisor, least = self._parts(b)
+        self.place, self.form, self.x, self.real = place, form, x, x.type
+        bits, magnitude = self._cast(x), form.infinity | self._ones
+        self.sign = self._and(bits, -1 << (form.width - 1))
+        self.a, self.b = self._and(bits, magnitude), self._and(self._cast(y), magnitude)
+        dividend, power = self._parts(self.a)
+        divisor, self.least = self._parts(self.b)
         divisor = self._most(divisor, self._number(1))
-        distance = self._most(self._int(arith.SubiOp, power, least), self._number(0))
-        whole = self._as_float(divisor)
-        rest = self._divided(self._as_float(dividend), distance, divisor, whole)
+        self.dividend = self._as_float(dividend)
+        self.distance = self._most(self._int(arith.SubiOp, power, self.least), self._number(0))
+        self.divisor = self._as_float(divisor)
+        self.high = self._as_float(self._and(divisor, -1 << form.dropped))
+        self.low = self._float(arith.SubfOp, self.divisor, self.high)
+        self.inverse = self._float(arith.DivfOp, place.constant(1.0, self.real), self.divisor)
+
+    def result(self, rest: SSAValue) -> SSAValue:
+        """Returns the remainder for what the loop leaves, which is nearest to zero or not much further from it."""
+        place, form = self.place, self.form
         is_below = place.compare_floats("olt", rest, place.constant(0.0, self.real))
-        rest = place.select(is_below, self._float(arith.AddfOp, rest, whole), rest)
+        rest = place.select(is_below, self._float(arith.AddfOp, rest, self.divisor), rest)
         # In two steps, as 2**(f - 150) need not be a normal number.
         rest = self._float(arith.MulfOp, rest, place.constant(2.0**-form.fraction, self.real))
-        rest = self._float(arith.MulfOp, rest, self._cast(least))
-        signed = self._cast(self._int(arith.OrIOp, self._cast(rest), sign))
-        is_smaller = place.compare(CmpPredicate.Slt, a, b)  # infinite divisors among them
+        rest = self._float(arith.MulfOp, rest, self._cast(self.least))
+        signed = self._cast(self._int(arith.OrIOp, self._cast(rest), self.sign))
+        is_smaller = place.compare(CmpPredicate.Slt, self.a, self.b)  # infinite divisors among them
         result = place.select(is_smaller, self.x, signed)
         infinity = self._number(form.infinity)
-        is_number = place.compare(CmpPredicate.Slt, a, infinity)
-        below = self._int(arith.SubiOp, b, self._number(1))
+        is_number = place.compare(CmpPredicate.Slt, self.a, infinity)
+        below = self._int(arith.SubiOp, self.b, self._number(1))
         is_divisor = place.compare(CmpPredicate.Ult, below, infinity)
         is_defined = place.emit(arith.AndIOp, [is_number, is_divisor], i1)
         return place.select(is_defined, result, place.constant(float("nan"), self.real))
@@ -177,45 +254,25 @@ class _Division:
         above = self._int(arith.SubiOp, exponent, lowest)  # a subnormal number has none above
         return self._int(arith.SubiOp, bits, above), exponent
 
-    def _divided(self, rest: SSAValue, distance: SSAValue, divisor: SSAValue, whole: SSAValue) -> SSAValue:
-        """Returns the remainder nearest to zero, or one not much further from it than that."""
-        place, form = self.place, self.form
-        high = self._as_float(self._and(divisor, -1 << form.dropped))
-        low = self._float(arith.SubfOp, whole, high)
-        inverse = self._float(arith.DivfOp, place.constant(1.0, self.real), whole)
-        test, body = (Block(arg_types=[self.real, form.bits]) for _ in range(2))
-        inner = _Division(place.inside(test), form, self.x, self.y)
-        again, following, left = inner.round(test.args[0], test.args[1], (high, low), whole, inverse)
-        inner.place.make(scf.ConditionOp, [again, following, left])
-        place.inside(body).make(scf.YieldOp, body.args)
-        loop = place.make(
-            scf.WhileOp, [rest, distance], [self.real, form.bits], regions=[Region(test), Region(body)]
-        )
-        loop.attributes[SETTLES] = i32_attribute(form.rounds)
-        return loop.results[0]
-
     def round(
-        self,
-        rest: SSAValue,
-        distance: SSAValue,
-        halves: tuple[SSAValue, SSAValue],
-        whole: SSAValue,
-        inverse: SSAValue,
+        self, place: UpstreamPlace, rest: SSAValue, distance: SSAValue
     ) -> tuple[SSAValue, SSAValue, SSAValue]:
         """Emits a round; returns whether there is another one, and what remains."""
-        place, form = self.place, self.form
+        outer, self.place, form = self.place, place, self.form
         most = 2 * (form.part - 1)
         count = self._int(arith.MinSIOp, distance, self._number(most << form.fraction))
         distance = self._int(arith.SubiOp, distance, count)
         power = self._int(arith.AddiOp, count, self._number(form.bias << form.fraction))
         rest = self._float(arith.MulfOp, rest, self._cast(power))
         for _ in range(2):
-            quotient = self._rounded(self._float(arith.MulfOp, rest, inverse))
-            for half in halves:
+            quotient = self._rounded(self._float(arith.MulfOp, rest, self.inverse))
+            for half in (self.high, self.low):
                 rest = self._float(arith.SubfOp, rest, self._float(arith.MulfOp, quotient, half))
         is_far = place.compare(CmpPredicate.Sgt, distance, self._number(0))
-        is_large = place.compare_floats("oge", self._float(math.AbsFOp, rest), whole)
-        return place.emit(arith.OrIOp, [is_far, is_large], i1), rest, distance
+        is_large = place.compare_floats("oge", self._float(math.AbsFOp, rest), self.divisor)
+        again = place.emit(arith.OrIOp, [is_far, is_large], i1)
+        self.place = outer
+        return again, rest, distance
 
     def _rounded(self, value: SSAValue) -> SSAValue:
         """Returns an integer of few bits."""

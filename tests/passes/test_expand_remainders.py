@@ -41,3 +41,26 @@ def test_rounds_that_stay_below_the_limit_are_not_counted() -> None:
 def test_rounds_in_other_loops_are_counted() -> None:
     found = run(KERNEL.format(t="f32", body=REPEATED), "expand-remainders,limit-loops{cap=65535}")
     assert "count_rounds" in found and "check_rounds" in found
+
+
+TWO = """
+          %c = arith.mulf %b, %b : f32
+          %d = arith.remf %a, %b : f32
+          %e = arith.addf %a, %c : f32
+          %f = arith.remf %e, {y} : f32
+          %r = arith.addf %d, %f : f32"""
+
+
+@pytest.mark.parametrize(("divisor", "loops"), [("%c", 1), ("%d", 2)])
+def test_remainders_that_do_not_need_each_other_share_a_loop(divisor: str, loops: int) -> None:
+    found = run(KERNEL.format(t="f32", body=TWO.format(y=divisor)), "expand-remainders")
+    assert found.count("scf.while") == loops
+
+
+def test_what_is_loaded_behind_a_store_stays_there() -> None:
+    body = """
+          %d = arith.remf %a, %b : f32
+          memref.store %a, %x[%zero] : memref<?xf32>
+          %e = memref.load %x[%i] : memref<?xf32>
+          %r = arith.remf %e, %b : f32"""
+    assert run(KERNEL.format(t="f32", body=body), "expand-remainders").count("scf.while") == 2
