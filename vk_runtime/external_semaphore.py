@@ -149,9 +149,10 @@ class ExternalSemaphore(Handle):
         with logical.lock:
             logical.require_usable()
             queue.flush()
+            # What ends later keeps the semaphore until then.  First: it may fail, and a submission is not taken back.
+            queue.open().keep.append(self)
             # Without commands it stands for all before it in the queue, or holds up all behind it (Vulkan 1.3, 7.4.1).
             logical.check(logical.vk.vkQueueSubmit(queue.vk_queue, 1, info, NULL), "vkQueueSubmit")
-            queue.open().keep.append(self)  # ends later, and keeps the semaphore until then
             if is_signal:
                 self._value = number
 

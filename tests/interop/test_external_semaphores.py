@@ -137,3 +137,25 @@ def test_devices_that_share_none(device: lp.Device):
     for make in (lambda: lp.ExternalSemaphore(device), lambda: lp.import_semaphore_fd(0, device=device)):
         with pytest.raises(lp.FeatureNotSupportedError, match="VK_KHR_external_semaphore_fd"):
             make()
+
+
+def test_memory_that_runs_out_before_a_signal_signals_nothing(
+    device: lp.Device, kind: str, monkeypatch: pytest.MonkeyPatch
+):
+    """The same signal may be given again then."""
+    ready, theirs = both_ends(device, kind)
+    first, second = lp.Queue(device), lp.Queue(device)
+
+    def fail() -> None:
+        raise lp.MemoryAllocationError("none left")
+
+    submitted: list[object] = []
+    with monkeypatch.context() as patch, pytest.raises(lp.MemoryAllocationError):
+        patch.setattr(first, "open", fail)
+        patch.setattr(device.logical.vk, "vkQueueSubmit", lambda *args: submitted.append(args) or 0)
+        ready.signal(first, 1)
+    assert submitted == []
+    ready.signal(first, 1)
+    theirs.wait(second, 1)
+    second.wait()
+    first.wait()
