@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast, get_args, overload
 
 from ..ir.config import config
 from ..ir.deferred_definitions import deferred_definitions
@@ -27,8 +27,6 @@ from .local_size import LocalSize
 from .signature import Signature
 from .source import FunctionSource, plain_function
 from .spec_constant import SpecializationId
-
-FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
 
 Stage = Literal["python", "ir", "split", "spirv-dialect", "spirv", "metadata"]
 """What `KernelFunction.inspect` shows, in the order of the pipeline."""
@@ -395,13 +393,3 @@ def _define(function: object, options: KernelOptions, frame: types.FrameType) ->
         return KernelFunction(plain, options, enclosing_names(plain, frame))
     except CompileError as error:
         raise for_user(error)  # noqa: B904 - it is the same error
-
-
-def func(function: FunctionT) -> FunctionT:
-    """Marks a helper of kernels.  Optional: any plain function may be called; the mark checks it early.
-
-    Raises:
-        CompileError: it is no plain function.
-    """
-    plain_function(function)
-    return function

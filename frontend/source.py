@@ -14,12 +14,14 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import cast
+from typing import TypeVar, cast
 
 from ..ir.errors import Diagnostic, Location
 from .errors import finding_error, signature_error
 from .same_text import is_made_of, may_differ
 from .scope import resolve
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
 
 _REFUSED_FLAGS = (
     inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -312,3 +314,13 @@ def _mangled(names: list[str], function: types.FunctionType) -> list[str]:
     if not scope.isidentifier():
         return names
     return [f"_{scope}{n}" if n.startswith("__") and not n.endswith("__") else n for n in names]
+
+
+def func(function: FunctionT) -> FunctionT:
+    """Marks a helper of kernels.  Optional: any plain function may be called; the mark checks it early.
+
+    Raises:
+        CompileError: it is no plain function.
+    """
+    plain_function(function)
+    return function

@@ -281,11 +281,6 @@ class Array:
         """Whether the host reads and writes its memory where it lies: then NumPy and DLPack share it without a copy."""
         return self.buffer.host_address != 0
 
-    def _host_view(self) -> np.ndarray[Any, Any]:
-        from .array_sharing import host_view
-
-        return host_view(self)
-
     @property
     def __array_interface__(self) -> dict[str, Any]:
         """NumPy's array interface, of the memory itself; absent where the host does not see it."""
@@ -309,14 +304,9 @@ class Array:
                 )
             host = self.numpy()
             return host if dtype is None else host.astype(dtype, copy=False)
-        view = self._host_view()
-        if dtype is None or np.dtype(dtype) == view.dtype:
-            return view
-        if copy is False:
-            raise ValueError(
-                f"an lp.Array of {view.dtype} cannot be read as {np.dtype(dtype)} without a copy"
-            )
-        return view.astype(dtype)
+        from .array_sharing import host_view_as
+
+        return host_view_as(self, dtype, may_copy=copy is not False)
 
     @user_facing
     def __dlpack__(
@@ -396,15 +386,6 @@ class Array:
         if not self.shape:
             raise TypeError("len() of a 0-d array")
         return self.shape[0]
-
-    def __getitem__(self, index: object) -> object:
-        raise InvalidError("an lp.Array cannot be indexed on the host; index a.numpy() instead")
-
-    def __setitem__(self, index: object, value: object) -> None:
-        raise InvalidError("an lp.Array cannot be indexed on the host; use copy_from or fill instead")
-
-    def __iter__(self) -> object:
-        raise InvalidError("an lp.Array cannot be iterated on the host; iterate over a.numpy() instead")
 
     def __repr__(self) -> str:
         state = ", released" if self._buffer is None else ""

@@ -1,4 +1,4 @@
-"""What arithmetic with arrays on the host says: `lp.Array` is memory for kernels and has no operators.
+"""What arithmetic with arrays and their elements says on the host: `lp.Array` is memory for kernels.
 
 Beside an operand that is an array of some other library the operator is left to that one: NumPy takes a copy.
 """
@@ -27,11 +27,16 @@ _BINARY = {
 }
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _UNARY = {"neg": "-", "pos": "+", "invert": "~", "abs": "abs"}
+_ELEMENTS = {
+    "getitem": "indexed on the host; index a.numpy() instead",
+    "setitem": "indexed on the host; use copy_from or fill instead",
+    "iter": "iterated on the host; iterate over a.numpy() instead",
+}
 _CONVERSIONS = ("float", "int", "complex", "round")
 
 
 def refuse_operators(cls: Any) -> None:
-    """Gives a class operators that raise InvalidError.
+    """Gives a class operators, indices and iteration that raise InvalidError.
 
     Set here and not written into the class, so that type checkers know of none and say so.
     """
@@ -43,6 +48,8 @@ def refuse_operators(cls: Any) -> None:
         setattr(cls, f"__{name}__", _unary(symbol))
     for name in _CONVERSIONS:
         setattr(cls, f"__{name}__", _conversion(name))
+    for name, text in _ELEMENTS.items():
+        setattr(cls, f"__{name}__", _element(text))
 
 
 def _binary(symbol: str) -> Any:
@@ -50,6 +57,13 @@ def _binary(symbol: str) -> Any:
         if hasattr(other, "__array__") and type(other) is not type(self):
             return NotImplemented
         return _refuse(symbol)
+
+    return refuse
+
+
+def _element(text: str) -> Any:
+    def refuse(_: object, *__: object) -> NoReturn:
+        raise InvalidError(f"an lp.Array cannot be {text}")
 
     return refuse
 

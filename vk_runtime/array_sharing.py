@@ -39,6 +39,20 @@ def host_view(array: Array) -> np.ndarray[Any, Any]:
     return flat.reshape(array.host_shape)
 
 
+def host_view_as(array: Array, dtype: np.dtype[Any] | None, *, may_copy: bool) -> np.ndarray[Any, Any]:
+    """Returns `host_view` where it has the wanted dtype, else a converted copy.
+
+    Raises:
+        ValueError: it needs a copy, and there may be none.
+    """
+    view = host_view(array)
+    if dtype is None or np.dtype(dtype) == view.dtype:
+        return view
+    if not may_copy:
+        raise ValueError(f"an lp.Array of {view.dtype} cannot be read as {np.dtype(dtype)} without a copy")
+    return view.astype(dtype)
+
+
 def array_interface(array: Array) -> dict[str, Any]:
     """Returns version 3 of NumPy's array interface for an array that the host sees."""
     view = host_view(array)

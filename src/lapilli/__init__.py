@@ -52,7 +52,8 @@ _NAMES_BY_MODULE = {
     "frontend.spec_constant": "SpecializationId",
     "frontend.spec_parameters": "KernelHandler Spec",
     "frontend.ranges": "NdRange Range",
-    "frontend.kernel": "kernel func",
+    "frontend.kernel": "kernel",
+    "frontend.source": "func",
     "frontend.compile_options": "compile_options",
     "frontend.externals": "external extern",
     "frontend.function_attributes": (

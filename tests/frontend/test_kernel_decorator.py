@@ -15,9 +15,10 @@ from lapilli.frontend import types as t
 from lapilli.frontend.annotations import In, Out
 from lapilli.frontend.arguments import bind_arguments
 from lapilli.frontend.definition import KernelOptions
-from lapilli.frontend.kernel import KernelFunction, LaunchConfiguration, func, kernel
+from lapilli.frontend.kernel import KernelFunction, LaunchConfiguration, kernel
 from lapilli.frontend.kernel_from_source import kernel_from_source
 from lapilli.frontend.ranges import NdRange, Range
+from lapilli.frontend.source import func
 from lapilli.frontend.spec_constant import SpecializationId
 from lapilli.ir.errors import CompileError, InvalidError, KernelArgumentError, NdRangeError
 
