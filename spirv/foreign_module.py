@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from .binary import Instruction, Module, decode_string
-from .module_view import FunctionView, ModuleView
+from .module_view import DEBUG_LINES, FunctionView, ModuleView
 from .operands import id_operands
 from .tables import BuiltIn, Capability, Decoration, LinkageType, Op, enumerant_value, instruction
 
@@ -213,7 +213,7 @@ def _global(
 ) -> Instruction | None:
     """Returns an instruction before the functions as it is kept, None where it is dropped."""
     code, words = item.opcode, item.operands
-    if code in _TOOL_INSTRUCTIONS or _is_tool(item, tool_sets):
+    if code in _TOOL_INSTRUCTIONS or code in DEBUG_LINES or _is_tool(item, tool_sets):
         return None
     if code == Op.EntryPoint:
         if words[1] != function_id:
@@ -249,6 +249,8 @@ def _function_ordinals(module: Module, functions: Mapping[int, FunctionView]) ->
             is_inside = item.result_id in functions
         if is_inside:
             found.add(item.ordinal)
+        if item.opcode == Op.FunctionEnd:
+            is_inside = False  # an OpLine may stand in front of the next function
     return found
 
 

@@ -20,6 +20,7 @@ from ...ir.dialects.spirv.spec_expression import OPERAND_COUNTS
 from ...ir.narrowing import is_scalar_attribute
 from ...ir.verify import IRError, verify_module
 from ..binary import Instruction, decode_string, parse
+from ..foreign_module import without_tool_instructions
 from ..module_view import FunctionView, ModuleView
 from ..operands import decode_operands
 from ..tables import Decoration, Op, enumerant_name, opcode_name
@@ -48,7 +49,7 @@ def deserialise(data: bytes | bytearray | memoryview) -> spirv.ModuleOp:
         DeserialisationError: a module that breaks a rule of structured control flow or of the dialect, or with
             something that the dialect has not; names the instruction.
     """
-    module = with_storage_buffers(parse(data))
+    module = without_tool_instructions(with_storage_buffers(parse(data)))
     try:
         found = _ModuleReader(ModuleView(module), module.version).read()
         verify_module(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 import lapilli as lp
 from lapilli.ir.kernel_info import BufferParameter, ScalarParameter
+from lapilli.spirv.deserialise.module import deserialise
 from lapilli.spirv.foreign import foreign_kernels
 from lapilli.spirv.reflect import reflect
 from lapilli.spirv.tools import spirv_tools
@@ -109,6 +111,26 @@ def test_each_kernel_asks_for_what_it_uses_itself():
     # Names of arguments win over sets and bindings.
     assert [p.name for p in narrow.kernels[0].parameters] == ["arg0", "arg1"]
     assert narrow.kernels[0].required_work_group_size == (4, 3, 2)
+
+
+def test_lines_and_scopes_stand_around_functions():
+    """As glslang -gVS and spirv-opt write them: in front of functions, and behind the end of the last block."""
+    text = TWO_KERNELS.replace(
+        "OpMemoryModel",
+        '%debug = OpExtInstImport "NonSemantic.Shader.DebugInfo.100"\nOpMemoryModel',
+    ).replace("OpCapability Float64", 'OpCapability Float64\nOpExtension "SPV_KHR_non_semantic_info"')
+    text = text.replace("OpName %arg1", '%file = OpString "a.comp"\nOpName %arg1', 1)
+    text = re.sub(r"(.*= OpFunction )", r"OpLine %file 3 1\n\1", text)
+    first, *rest = text.split("OpReturn\n")
+    text = first + "".join(
+        f"OpReturn\n%end{number} = OpExtInst %void %debug DebugNoScope\n{part}"
+        for number, part in enumerate(rest)
+    )
+    module = assemble(text)
+    images = foreign_kernels(module).images
+    assert len(images) == 2
+    assert [spirv_tools().validate(image.spirv) for image in images] == [None, None]
+    assert len([op for op in deserialise(module).walk() if op.name == "spirv.EntryPoint"]) == 2
 
 
 def test_clspv_says_which_argument_is_which():
