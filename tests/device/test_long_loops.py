@@ -377,6 +377,16 @@ def test_ten_million_nested_rounds_at_level_2(device) -> None:
     assert out.numpy().tolist() == [scrambled(1000, TEN_MILLION // 1000)] * 2
 
 
+def test_many_rounds_around_others_are_right_or_trap_at_level_2(device) -> None:
+    """What is unrolled is the loop inside, so the one around it has the driver's limit."""
+    out = lp.zeros(2, lp.i32, device=device)
+    ten_million_nested[2](2 * CAP, 3, 3, out)
+    try:
+        assert out.numpy().tolist() == [scrambled(2 * CAP, 3)] * 2
+    except lp.KernelTrap:
+        assert device.target_env.loop_iteration_cap is not None
+
+
 def test_two_million_rounds_of_while_at_level_2(device) -> None:
     out = lp.zeros(2, lp.i32, device=device)
     two_million_while[2](2_000_000, 3, out)
