@@ -1,7 +1,6 @@
 """Integers of 8 and 16 bits as drivers with faults (`vk_runtime.quirks`) need them.
 
-    %n = OpSNegate %char %x                →       %m = OpSNegate %char %x
-                                                   %n = OpBitwiseOr %char %m %zero
+    %n = OpSNegate %char %x                →       %n = OpISub %char %zero %x
     %m = OpExtInst %short %std SMax %a %b  →       %first = OpSGreaterThan %bool %a %b
                                                    %m = OpSelect %short %first %a %b
 
@@ -36,26 +35,22 @@ def negations_kept(module: Module) -> Module:
 
 
 def _hide(editor: ModuleEditor, code: CodeChanges, memory: OpaqueMemory, function: FunctionView) -> None:
-    found = [item for item in function.instructions() if _is_narrow_negation(editor, item)]
+    found = {item: x for item in function.instructions() if (x := _narrowly_negated(editor, item))}
     if not found:
         return
     word = memory.unknown_zero(code.at_begin(function.blocks[0]))
-    for item in found:
-        type_ = item.result_type or 0
+    for item, negated in found.items():
+        body, type_ = code.before(item), item.result_type or 0
         scalar, count = _integer(editor, type_)
-        kept, zero = editor.new_id(), editor.new_id()
         unsigned = editor.declared(Op.TypeInt, scalar.operands[0], 0)
-        narrow = Instruction(Op.UConvert, unsigned, zero, (word,))
-        now = [item._replace(result_id=kept), narrow]
-        if scalar.result_id != unsigned:
-            now.append(
-                Instruction(Op.Bitcast, scalar.result_id, zero := editor.new_id(), (narrow.result_id or 0,))
-            )
+        zero = editor.emit(body, Op.UConvert, word, type_=unsigned)
         if count > 1:
             parts = (zero,) * count
-            now.append(Instruction(Op.CompositeConstruct, type_, zero := editor.new_id(), parts))
-        now.append(Instruction(Op.BitwiseOr, type_, item.result_id, (kept, zero)))
-        code.put(item, *now)
+            vector = editor.declared(Op.TypeVector, unsigned, count)
+            zero = editor.emit(body, Op.CompositeConstruct, *parts, type_=vector)
+        if item.opcode in _NARROWS:  # by the instruction itself, which takes the sign that it wants
+            negated = editor.emit(body, item.opcode, negated, type_=type_)
+        code.put(item, Instruction(Op.ISub, type_, item.result_id, (zero, negated)))
 
 
 def _integer(editor: ModuleEditor, type_: int) -> tuple[Instruction, int]:
@@ -66,30 +61,33 @@ def _integer(editor: ModuleEditor, type_: int) -> tuple[Instruction, int]:
     return item, 1
 
 
-def _is_narrow_negation(editor: ModuleEditor, item: Instruction) -> bool:
+def _narrowly_negated(editor: ModuleEditor, item: Instruction) -> int | None:
+    """Returns x of an instruction that gives 8 or 16 bits of -x; else None."""
     if item.result_type is None or item.opcode not in (Op.SNegate, Op.ISub, Op.IMul, Op.IAdd, *_NARROWS):
-        return False
+        return None
     scalar, _ = _integer(editor, item.result_type)
     if scalar.opcode != Op.TypeInt or scalar.operands[0] > 16:
-        return False
-    if item.opcode in _NARROWS:
-        source = editor.view.definitions[item.operands[0]]
-        return source.result_type is not None and _is_negation(editor, source)
-    return _is_negation(editor, item)
+        return None
+    return _negated(editor, editor.view.definitions[item.operands[0]] if item.opcode in _NARROWS else item)
 
 
-def _is_negation(editor: ModuleEditor, item: Instruction) -> bool:
-    """Whether an instruction gives -x, 0 - x, x * -1 or ~x + 1."""
+def _negated(editor: ModuleEditor, item: Instruction) -> int | None:
+    """Returns x of an instruction that gives -x, 0 - x, x * -1 or ~x + 1; else None."""
     if item.opcode == Op.SNegate:
-        return True
+        return item.operands[0]
     if item.opcode == Op.ISub:
-        return _is_constant(editor, item.operands[0], 0)
+        return item.operands[1] if _is_constant(editor, item.operands[0], 0) else None
     if item.opcode == Op.IMul:
-        return any(_is_constant(editor, operand, -1) for operand in item.operands)
-    if item.opcode != Op.IAdd:
-        return False
-    names = [editor.view.definitions[operand].opcode for operand in item.operands]
-    return Op.Not in names and any(_is_constant(editor, operand, 1) for operand in item.operands)
+        return _other(editor, item, -1)
+    complement = _other(editor, item, 1) if item.opcode == Op.IAdd else None
+    made = None if complement is None else editor.view.definitions[complement]
+    return made.operands[0] if made is not None and made.opcode == Op.Not else None
+
+
+def _other(editor: ModuleEditor, item: Instruction, number: int) -> int | None:
+    """Returns the operand beside a constant with a number; None where there is no such constant."""
+    lhs, rhs = item.operands
+    return rhs if _is_constant(editor, lhs, number) else lhs if _is_constant(editor, rhs, number) else None
 
 
 def _is_constant(editor: ModuleEditor, value: int, number: int) -> bool:

@@ -13,7 +13,7 @@ from ...ir.walk import operands_of
 from .float_order import attributes_of_sum
 from .function_lowering import FunctionLowering, Handler
 from .known_zeros import summand
-from .narrow_negations import kept_narrow
+from .narrow_negations import negation
 from .spec_constant_table import bf16_bits
 from .types import float_type, is_bool, scalar_of
 from .zero_operands import divf, mulf
@@ -47,9 +47,11 @@ def _negating(handler: Handler) -> Handler:
     """Lowers arithmetic that may be a negation."""
 
     def lower(fn: FunctionLowering, op: Operation) -> None:
-        handler(fn, op)
-        (result,) = op.results
-        fn.values[result] = kept_narrow(fn, op, fn.values[result])
+        negated = negation(fn, op)
+        if negated is None:
+            handler(fn, op)
+        else:
+            fn.values[op.results[0]] = negated
 
     return lower
 

@@ -10,7 +10,7 @@ from ...ir.dialects import spirv
 from ...ir.narrowing import is_integer_type, is_vector_type
 from .exact_conversions import double_to_half, is_rounded_twice, to_half, unsigned_to_float
 from .function_lowering import FunctionLowering, Handler
-from .narrow_negations import kept_narrow
+from .narrow_negations import negation
 from .types import float_type, is_bool, scalar_bytes, scalar_of
 
 
@@ -34,7 +34,7 @@ def _extend(kind: type[Operation], true: int) -> Handler:
 
 def _truncate(fn: FunctionLowering, op: Operation) -> None:
     value, type_ = fn.value(op.operands[0]), fn.type(op.results[0].type)
-    fn.values[op.results[0]] = kept_narrow(fn, op, _narrow(fn, value, type_))
+    fn.values[op.results[0]] = negation(fn, op) or _narrow(fn, value, type_)
 
 
 def _narrow(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValue:

@@ -1,7 +1,7 @@
 """Negations of 8 and 16 bits, for drivers that take the widened -(-128) for 128 (`vk_runtime.quirks`).
 
 Such a driver negates behind the widening where the result of a negation is widened, also by a comparison, a division or
-a conversion to a float.  So that result becomes `negation | unknown zero`, which has to be there before.
+a conversion to a float.  So a zero that it does not know is what is subtracted from.
 """
 
 from __future__ import annotations
@@ -19,18 +19,25 @@ from .types import scalar_of
 _NARROW = (8, 16)
 
 
-def kept_narrow(fn: FunctionLowering, op: Operation, value: SSAValue) -> SSAValue:
-    """Returns the lowered result of an operation, which is hidden where it is a negation of 8 or 16 bits."""
-    env = fn.module.env
-    if not env.widens_negations or not fn.has_inputs or not _is_narrow(value.type):
-        return value
-    negation = op.operands[0].owner if isinstance(op, arith.TruncIOp) else op
-    if not isinstance(negation, Operation) or not _is_negation(negation):
-        return value
-    zero = fn.emit(spirv.UConvertOp, (unknown_zero(fn),), scalar_of(value.type))
-    if is_vector_type(value.type):
-        zero = fn.emit(spirv.CompositeConstructOp, (zero,) * value.type.element_count(), value.type)
-    return fn.emit(spirv.BitwiseOrOp, (value, zero), value.type)
+def negation(fn: FunctionLowering, op: Operation) -> SSAValue | None:
+    """Returns what an operation gives if that is a negation of 8 or 16 bits, perhaps of more bits before, else None."""
+    (result,) = op.results
+    if not fn.module.env.widens_negations or not fn.has_inputs:
+        return None
+    type_ = fn.type(result.type)
+    if not _is_narrow(type_):
+        return None
+    is_narrowed = isinstance(op, arith.TruncIOp)
+    negated = _negated(op.operands[0].owner if is_narrowed else op)
+    if negated is None:
+        return None
+    value = fn.value(negated)
+    if is_narrowed:
+        value = fn.emit(spirv.UConvertOp, (value,), type_)
+    zero = fn.emit(spirv.UConvertOp, (unknown_zero(fn),), scalar_of(type_))
+    if is_vector_type(type_):
+        zero = fn.emit(spirv.CompositeConstructOp, (zero,) * type_.element_count(), type_)
+    return fn.emit(spirv.ISubOp, (zero, value), type_)
 
 
 def is_short(type_: Attribute) -> bool:
@@ -44,35 +51,35 @@ def _is_narrow(type_: Attribute) -> bool:
     return is_integer_type(scalar) and scalar.width.data in _NARROW
 
 
-def _is_negation(op: Operation) -> bool:
-    """Whether an operation is 0 - x, x * -1 or ~x + 1, which drivers take for one."""
+def _negated(op: object) -> SSAValue | None:
+    """Returns x of an operation that is 0 - x, x * -1 or ~x + 1, which drivers take for a negation; else None."""
     if isinstance(op, arith.SubiOp):
-        return _number(op.lhs) == 0
+        return op.rhs if _number(op.lhs) == 0 else None
     if isinstance(op, arith.MuliOp):
-        return -1 in (_number(op.lhs), _number(op.rhs))
+        return _other(op.lhs, op.rhs, -1)
     if isinstance(op, arith.AddiOp):
-        pairs = ((op.lhs, op.rhs), (op.rhs, op.lhs))
-        return any(_number(one) == 1 and _is_complement(other) for one, other in pairs)
-    return False
+        complement = _other(op.lhs, op.rhs, 1)
+        owner = None if complement is None else complement.owner
+        return _other(owner.lhs, owner.rhs, -1) if isinstance(owner, arith.XOrIOp) else None
+    return None
 
 
-def _is_complement(value: SSAValue) -> bool:
-    owner = value.owner
-    return isinstance(owner, arith.XOrIOp) and -1 in (_number(owner.lhs), _number(owner.rhs))
+def _other(lhs: SSAValue, rhs: SSAValue, number: int) -> SSAValue | None:
+    """Returns the operand beside a constant with a number; None where there is no such constant."""
+    return rhs if _number(lhs) == number else lhs if _number(rhs) == number else None
 
 
 def _number(value: SSAValue) -> int | None:
-    """Returns the number that a constant holds, in each component of a vector, as a signed one."""
-    owner = value.owner
-    if not isinstance(owner, arith.ConstantOp):
+    """Returns the number that a constant holds, in each component of a vector; all bits set are -1."""
+    owner, scalar = value.owner, scalar_of(value.type)
+    if not isinstance(owner, arith.ConstantOp) or not is_integer_type(scalar):
         return None
     attribute = owner.value
     if isinstance(attribute, DenseIntOrFPElementsAttr):
         numbers = set(attribute.get_values())
-        number = numbers.pop() if len(numbers) == 1 else None
     else:
-        number = attribute.value.data if is_integer_attribute(attribute) else None
-    scalar = scalar_of(value.type)
-    if not isinstance(number, int) or not is_integer_type(scalar):
+        numbers = {attribute.value.data} if is_integer_attribute(attribute) else set[int]()
+    number = numbers.pop() if len(numbers) == 1 else None
+    if not isinstance(number, int):
         return None
     return -1 if number == (1 << scalar.width.data) - 1 else number
