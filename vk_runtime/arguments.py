@@ -23,7 +23,8 @@ from ..ir.kernel_info import (
 from ..ir.local_memory import LocalMemory
 from ..ir.stream import Stream
 from .argument_hints import NUMBERS, array_hint, number_hint, shape_hint, written
-from .array import Array, signature
+from .array import Array
+from .dtypes import array_signature
 from .scalars import INTEGER_LIMITS, LARGEST_FLOAT, Scalar, describe, scalar_value
 
 if TYPE_CHECKING:
@@ -301,7 +302,7 @@ def _expected(parameter: Parameter) -> _Expected:
     if isinstance(parameter, StreamParameter):
         return Stream, None, None, dtype
     if isinstance(parameter, BufferParameter):
-        wanted = signature(dtype, parameter.ndim) if parameter.ndim else f"Array of {dtype}"
+        wanted = array_signature(dtype, parameter.ndim) if parameter.ndim else f"Array of {dtype}"
         return Array, None, parameter.access != "read", wanted
     if isinstance(parameter, ValueParameter):
         return type(None), 0, 0, dtype

@@ -7,9 +7,7 @@ the module loads none of the runtime.
 
 from __future__ import annotations
 
-import functools
 import math
-import sys
 from collections.abc import Sequence
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -19,7 +17,7 @@ import numpy as np
 from ..ir.errors import Error, InvalidError, for_user, user_facing
 from . import tracked
 from .array_operators import refuse_operators
-from .dtypes import numpy_dtype
+from .dtypes import array_signature, numpy_dtype
 from .host_data import element, host_array
 
 if TYPE_CHECKING:
@@ -70,7 +68,7 @@ class Array:
         self._shape = shape
         self._spelling = spelling
         self._dtype = dtype = numpy_dtype(spelling)
-        self._signature = signature(spelling, len(shape))
+        self._signature = array_signature(spelling, len(shape))
         self._is_view = buffer is not None
         logical = device.logical
         if logical.is_unusable:
@@ -393,10 +391,3 @@ class Array:
 
 
 refuse_operators(Array)
-
-
-@functools.lru_cache(maxsize=256)
-def signature(spelling: str, ndim: int) -> str:
-    """Returns how an array type is written: ``Array[f32]``, ``Array[f32, 2]``."""
-    text = f"Array[{spelling}]" if ndim == 1 else f"Array[{spelling}, {ndim}]"
-    return sys.intern(text)  # launches compare these: equal ones are then one object

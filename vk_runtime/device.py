@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.aspects import FIRST_TARGET, Aspect
 from ..ir.errors import DeviceLostError, InvalidError
-from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
+from ..ir.target_env import TargetEnv
 from .backend import VulkanObject
 from .coarsening import COARSENING, NO_COARSENING, Coarsening
-from .constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_DRIVER_ID_MESA_LLVMPIPE
 from .device_creation import AdoptedDevice
 from .device_features import aspects_of
 from .device_state import forked_error
@@ -24,17 +23,7 @@ from .held_locks import HeldLocks
 from .logical_device import LogicalDevice
 from .masking import NO_MASK, LimitValue, Mask
 from .physical_device import PhysicalDevice
-from .quirks import (
-    EQUAL_TRUTHS,
-    ROUNDED_TWICE,
-    SHORT_EXTREMA,
-    UNROUNDED_HALVES,
-    WIDENED_NEGATIONS,
-    WILD_ATOMICS,
-    loop_iteration_cap,
-    loses_reads,
-    miscounts_sub_groups,
-)
+from .quirks import compiler_environment, loop_iteration_cap
 
 if TYPE_CHECKING:
     from ..ir.device_config import Target
@@ -121,32 +110,7 @@ class Device(VulkanObject):
     @cached_property
     def target_env(self) -> TargetEnv:
         """What the compiler may know of it; a driver that nobody has tried is asked by a kernel at first use."""
-        physical = self._physical
-        is_swiftshader = physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER
-        is_lavapipe = physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE
-        return TargetEnv(
-            vulkan_version=physical.api_version,
-            max_push_constant_bytes=min(physical.limits.max_push_constant_bytes, 256),
-            signed_zero_inf_nan_preserve_bits=physical.signed_zero_inf_nan_preserve_bits,
-            optional_aspects=tuple(sorted(int(a) for a in OPTIONAL_ASPECTS & self.aspects)),
-            loop_iteration_cap=self._loop_iteration_cap,
-            loses_reads=loses_reads(physical),
-            miscounts_sub_groups=miscounts_sub_groups(physical),
-            clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
-            rounds_conversions_twice=any(physical.driver_id in q.drivers for q in ROUNDED_TWICE),
-            folds_zeros=is_lavapipe,
-            skips_half_rounding=physical.driver_id in UNROUNDED_HALVES.drivers,
-            fails_on_carried_truths=physical.driver_id in EQUAL_TRUTHS.drivers,
-            widens_negations=physical.driver_id in WIDENED_NEGATIONS.drivers,
-            misjudges_short_extrema=physical.driver_id in SHORT_EXTREMA.drivers,
-            pairs_rounds=is_swiftshader or is_lavapipe,
-            pairs_atomics=is_swiftshader,
-            masks_indices=is_swiftshader,
-            rotates_barriers=is_swiftshader,
-            unrolls_short=is_swiftshader,
-            unrolls_barriers=is_lavapipe,
-            packs_tables=is_swiftshader or is_lavapipe,
-        )
+        return compiler_environment(self._physical, self.aspects, self._loop_iteration_cap)
 
     @cached_property
     def _loop_iteration_cap(self) -> int | None:

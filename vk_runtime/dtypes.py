@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
 from typing import Any
 
@@ -100,3 +101,10 @@ def spelling_of(dtype: object) -> str:
 
 def _choices() -> str:
     return f"expected one of {', '.join(SIZE_BYTES)}"
+
+
+@lru_cache(maxsize=256)
+def array_signature(spelling: str, ndim: int) -> str:
+    """Returns how an array type is written: ``Array[f32]``, ``Array[f32, 2]``."""
+    text = f"Array[{spelling}]" if ndim == 1 else f"Array[{spelling}, {ndim}]"
+    return sys.intern(text)  # launches compare these: equal ones are then one object

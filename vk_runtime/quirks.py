@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .constants import (
     VK_DRIVER_ID_GOOGLE_SWIFTSHADER,
     VK_DRIVER_ID_MESA_LLVMPIPE,
@@ -19,6 +20,7 @@ from .constants import (
 )
 
 if TYPE_CHECKING:
+    from ..ir.aspects import Aspect
     from .physical_device import PhysicalDevice
 
 Version = tuple[int, ...]
@@ -323,3 +325,40 @@ def loop_iteration_cap(physical: PhysicalDevice, probe: Callable[[], int | None]
     if known is None:
         return probe()
     return 65_535 if known else None
+
+
+def compiler_environment(
+    physical: PhysicalDevice, aspects: frozenset[Aspect], loop_cap: int | None
+) -> TargetEnv:
+    """Returns what the compiler may know of a device: its limits, and which faults and habits its driver has.
+
+    Args:
+        physical: what the driver said.
+        aspects: what the device has, masked ones left out.
+        loop_cap: what `loop_iteration_cap` returns.
+    """
+    is_swiftshader = physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER
+    is_lavapipe = physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE
+    return TargetEnv(
+        vulkan_version=physical.api_version,
+        max_push_constant_bytes=min(physical.limits.max_push_constant_bytes, 256),
+        signed_zero_inf_nan_preserve_bits=physical.signed_zero_inf_nan_preserve_bits,
+        optional_aspects=tuple(sorted(int(a) for a in OPTIONAL_ASPECTS & aspects)),
+        loop_iteration_cap=loop_cap,
+        loses_reads=loses_reads(physical),
+        miscounts_sub_groups=miscounts_sub_groups(physical),
+        clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
+        rounds_conversions_twice=any(physical.driver_id in q.drivers for q in ROUNDED_TWICE),
+        folds_zeros=is_lavapipe,
+        skips_half_rounding=physical.driver_id in UNROUNDED_HALVES.drivers,
+        fails_on_carried_truths=physical.driver_id in EQUAL_TRUTHS.drivers,
+        widens_negations=physical.driver_id in WIDENED_NEGATIONS.drivers,
+        misjudges_short_extrema=physical.driver_id in SHORT_EXTREMA.drivers,
+        pairs_rounds=is_swiftshader or is_lavapipe,
+        pairs_atomics=is_swiftshader,
+        masks_indices=is_swiftshader,
+        rotates_barriers=is_swiftshader,
+        unrolls_short=is_swiftshader,
+        unrolls_barriers=is_lavapipe,
+        packs_tables=is_swiftshader or is_lavapipe,
+    )
