@@ -199,9 +199,11 @@ def load_compiler() -> None:
 
 
 def _use_the_wait(is_busy: Callable[[], bool]) -> None:
+    from ..vk_runtime.held_locks import HeldLocks
     from .rest_of_compiler import use_the_wait
 
-    use_the_wait(is_busy, compile_lock)
+    held = HeldLocks()
+    use_the_wait(is_busy, lambda: held.take(compile_lock, timeout_s=0), held.give_back)
 
 
 def _compile(

@@ -10,7 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from importlib import import_module
-from typing import Final, Protocol
+from typing import Final
+
+from ..ir.lazy_logging import logger_of
+
+logger = logger_of(__name__)
 
 REST: Final = (
     "frontend.loops",
@@ -54,34 +58,33 @@ _pending: Final = [*reversed(REST)]
 """What is left, the next one last."""
 
 
-class Lock(Protocol):
-    """What keeps two threads from importing parts of the compiler at once, which may need each other."""
-
-    def acquire(self, blocking: bool = ...) -> bool: ...
-
-    def release(self) -> None: ...
-
-
-def use_the_wait(is_busy: Callable[[], bool], lock: Lock) -> None:
+def use_the_wait(
+    is_busy: Callable[[], bool], take: Callable[[], bool], give_back: Callable[[], object]
+) -> None:
     """Imports modules one by one for as long as a device is busy; none where there is one CPU.
 
     A later call goes on where this one ends.
 
     Args:
         is_busy: asked before each.
-        lock: of compilations, taken for each; while another thread has it, nothing is imported.
+        take: called before each, takes the lock of compilations if it is free, as two threads that import parts of the
+            compiler at once may need each other's; returns whether it was, and nothing more is imported if not.
+        give_back: releases the lock if this thread has taken it.
     """
     if not _pending or cpu_count() < 2:
         return
     from ..ir.deferred_operations import deferred_imports
 
-    with deferred_imports():
-        while _pending and is_busy() and lock.acquire(blocking=False):
-            try:
+    try:
+        with deferred_imports():
+            while _pending and is_busy() and take():
                 if _pending:
                     import_module(f"..{_pending.pop()}", __package__)
-            finally:
-                lock.release()
+                give_back()
+    except Exception as error:  # the launch is done; whoever needs the module is told
+        logger.debug("imports end early: %r", error)  # for example: too little stack is left
+    finally:
+        give_back()
 
 
 def cpu_count() -> int:

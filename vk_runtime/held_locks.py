@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import compress
-from threading import RLock
+from threading import RLock, local
 
 
-class HeldLocks:
-    """Locks that this thread has taken, the latest at the end."""
+class HeldLocks(local):
+    """Locks that this thread has taken, the latest at the end; each thread sees its own."""
 
     def __init__(self) -> None:
         self._held: list[RLock] = []

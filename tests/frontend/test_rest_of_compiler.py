@@ -6,27 +6,35 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections.abc import Callable
 
 import pytest
 
 import lapilli as lp
 from lapilli.frontend import first_launch, rest_of_compiler
 from lapilli.ir.errors import DeviceLostError
+from lapilli.vk_runtime.held_locks import HeldLocks
+from tests import interruption
+
+
+def turn(lock: threading.RLock) -> tuple[Callable[[], bool], Callable[[], object]]:
+    """Returns what takes a lock if it is free, and what gives it back."""
+    held = HeldLocks()
+    return lambda: held.take(lock, timeout_s=0), held.give_back
 
 
 def test_a_first_loop_barrier_or_atomic_imports_nothing_more():
     program = """
     import sys
     import lapilli as lp
-    from lapilli.frontend.compile import compile_kernels, compile_lock, load_compiler
-    from lapilli.frontend.rest_of_compiler import use_the_wait
+    from lapilli.frontend.compile import _use_the_wait, compile_kernels, load_compiler
     from lapilli.ir.target_env import TargetEnv
 
     head = "@lp.kernel\\ndef k(x: lp.Array[lp.f32], n: lp.i32):\\n    i = lp.global_id(0)\\n    s = x[i]\\n"
     env = TargetEnv(loop_iteration_cap=65535, pairs_rounds=True)
     load_compiler()
     compile_kernels([lp.kernel_from_source(head + "    x[i] = s + 1.0\\n")], env, rank=1)
-    use_the_wait(lambda: True, compile_lock)
+    _use_the_wait(lambda: True)
     before = set(sys.modules)
     for rest in (
         "    for j in range(n):\\n        s += lp.f32(j)\\n        if s > 2.0:\\n            break\\n    x[i] = s\\n",
@@ -50,7 +58,7 @@ def test_imports_end_when_the_device_is_done(monkeypatch):
     monkeypatch.setattr(rest_of_compiler, "_pending", ["third", "second", "first"])
     answers = iter([True, True, False, True, False])
     for expected in (["..first", "..second"], ["..first", "..second", "..third"]):
-        rest_of_compiler.use_the_wait(lambda: next(answers), threading.Lock())
+        rest_of_compiler.use_the_wait(lambda: next(answers), *turn(threading.RLock()))
         assert imported == expected
 
 
@@ -58,17 +66,50 @@ def test_nothing_is_imported_where_there_is_one_cpu(monkeypatch):
     monkeypatch.setattr(rest_of_compiler, "cpu_count", lambda: 1)
     monkeypatch.setattr(rest_of_compiler, "import_module", pytest.fail)
     monkeypatch.setattr(rest_of_compiler, "_pending", ["first"])
-    rest_of_compiler.use_the_wait(lambda: True, threading.Lock())
+    rest_of_compiler.use_the_wait(lambda: True, *turn(threading.RLock()))
 
 
 def test_nothing_is_imported_while_another_thread_compiles(monkeypatch):
     monkeypatch.setattr(rest_of_compiler, "cpu_count", lambda: 2)
     monkeypatch.setattr(rest_of_compiler, "import_module", pytest.fail)
     monkeypatch.setattr(rest_of_compiler, "_pending", ["first"])
-    lock = threading.Lock()
+    lock = threading.RLock()
     with lock:
-        rest_of_compiler.use_the_wait(lambda: True, lock)
+        thread = threading.Thread(target=rest_of_compiler.use_the_wait, args=(lambda: True, *turn(lock)))
+        thread.start()
+        thread.join()
     assert rest_of_compiler._pending == ["first"]
+
+
+def test_ctrl_c_at_any_point_leaves_no_lock(monkeypatch):
+    monkeypatch.setattr(rest_of_compiler, "cpu_count", lambda: 2)
+    monkeypatch.setattr(rest_of_compiler, "import_module", lambda *_: None)
+    monkeypatch.setattr(interruption, "FOLDER", rest_of_compiler.__file__)
+    lock, count = threading.RLock(), 0
+    for count in range(1000):
+        monkeypatch.setattr(rest_of_compiler, "_pending", ["second", "first"])
+        is_interrupted = interruption.interrupted_at(
+            count, lambda: rest_of_compiler.use_the_wait(lambda: True, *turn(lock))
+        )
+        with pytest.raises(RuntimeError):  # it is nobody's
+            lock.release()
+        if not is_interrupted:
+            break
+    assert count > 5
+
+
+def test_an_import_that_fails_is_no_matter_of_the_launch_before(monkeypatch):
+    def fail(*_: str) -> None:
+        raise RecursionError("too little stack")
+
+    monkeypatch.setattr(rest_of_compiler, "cpu_count", lambda: 2)
+    monkeypatch.setattr(rest_of_compiler, "import_module", fail)
+    monkeypatch.setattr(rest_of_compiler, "_pending", ["second", "first"])
+    lock = threading.RLock()
+    rest_of_compiler.use_the_wait(lambda: True, *turn(lock))
+    assert rest_of_compiler._pending == ["second"]
+    with pytest.raises(RuntimeError):
+        lock.release()
 
 
 @pytest.mark.device

@@ -59,3 +59,15 @@ def test_a_lock_that_stays_taken() -> None:
     held.give_back()
     with pytest.raises(RuntimeError):  # it is nobody's any more
         lock.release()
+
+
+def test_threads_give_back_their_own() -> None:
+    """Two threads may fork at once: the second waits for what the first gives back."""
+    lock, held = threading.RLock(), HeldLocks()
+    assert held.take(lock)
+    thread = threading.Thread(target=held.give_back)
+    thread.start()
+    thread.join()
+    assert not is_free(lock)
+    held.give_back()
+    assert is_free(lock)
