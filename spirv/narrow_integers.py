@@ -14,9 +14,10 @@ from .binary import Instruction, Module
 from .module_editor import ModuleEditor
 from .module_view import FunctionView
 from .opaque_memory import CodeChanges, OpaqueMemory
-from .tables import GLSL_STD_450, Op
+from .tables import GLSL_STD_450, Capability, Op
 
 _NARROWS = (Op.UConvert, Op.SConvert)
+_ARITHMETIC = {8: Capability.Int8, 16: Capability.Int16}
 _EXTREMA = {
     GLSL_STD_450["SMin"][0]: Op.SLessThan,
     GLSL_STD_450["SMax"][0]: Op.SGreaterThan,
@@ -42,6 +43,7 @@ def _hide(editor: ModuleEditor, code: CodeChanges, memory: OpaqueMemory, functio
     for item, negated in found.items():
         body, type_ = code.before(item), item.result_type or 0
         scalar, count = _integer(editor, type_)
+        editor.require(_ARITHMETIC[scalar.operands[0]])  # what only stores such integers does without
         unsigned = editor.declared(Op.TypeInt, scalar.operands[0], 0)
         zero = editor.emit(body, Op.UConvert, word, type_=unsigned)
         if count > 1:

@@ -30,6 +30,7 @@ def halves_rounded(module: Module) -> Module:
                 is_changed = True
     if not is_changed:
         return module
+    editor.require(Capability.Float16)  # a module that only stores f16 does without; such a driver has it
     _preserve(editor, code)
     return editor.finished(code.around)
 

@@ -106,6 +106,14 @@ def _stepped(
     fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (adjust, neighbour, quotient), type_)
 
 
+def _remsi(fn: FunctionLowering, op: Operation) -> None:
+    """a - a / b * b: Vulkan leaves open what SRem gives for negative operands, and NVIDIA's driver uses that."""
+    a, b = integers(fn, op)
+    quotient = fn.emit(spirv.SDivOp, (a, b), a.type)
+    product = fn.emit(spirv.IMulOp, (quotient, b), a.type)
+    fn.values[op.results[0]] = fn.emit(spirv.ISubOp, (a, product), a.type)
+
+
 def _floordivsi(fn: FunctionLowering, op: Operation) -> None:
     """Truncates, then goes down by one where a remainder is left and the signs differ."""
     quotient, inexact = _truncated(fn, op, spirv.SDivOp)
@@ -182,7 +190,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     arith.MulUIExtendedOp: _extended(spirv.UMulExtendedOp),
     arith.DivSIOp: integer(spirv.SDivOp),
     arith.DivUIOp: integer(spirv.UDivOp),
-    arith.RemSIOp: integer(spirv.SRemOp),
+    arith.RemSIOp: _remsi,
     arith.RemUIOp: integer(spirv.UModOp),
     arith.FloorDivSIOp: _floordivsi,
     arith.CeilDivSIOp: _ceildivsi,

@@ -82,7 +82,7 @@ def test_too_much_shared_memory_is_refused_on_the_host(device):
         assert part in message
 
 
-@pytest.mark.parametrize("shape", [0, -1, (2, 0), 1.5, "8", (), (1, 2, 3, 4), 1 << 31, True, None])
+@pytest.mark.parametrize("shape", [0, -1, (2, 0), 1.5, "8", (), (1,) * 9, 1 << 31, True, None])
 def test_shapes_that_cannot_be(shape):
     with pytest.raises(lp.InvalidError, match=r"lp\.local\(shape\)"):
         lp.local(shape)

@@ -174,8 +174,10 @@ OpFunctionEnd
 """
 
 
-def test_a_module_that_imports_no_functions_gets_them() -> None:
-    module = parse(spirv_tools().assemble(IMPORTLESS))
+@pytest.mark.parametrize("capability", ["Float16", "StorageBuffer16BitAccess"])
+def test_a_module_gets_what_it_does_without(capability: str) -> None:
+    """The functions of GLSL.std.450, and arithmetic of f16 where it only stores such numbers."""
+    module = parse(spirv_tools().assemble(IMPORTLESS.replace("Float16", capability)))
     changed = halves_rounded(module)
     names = [item.opcode for item in changed.instructions]
     assert (names.count(Op.ExtInstImport), names.count(Op.ExtInst)) == (1, 1)

@@ -57,7 +57,7 @@ def test_total_over_the_limit_names_need_and_limit():
         _check(12, limit=12 * 4 * 4 - 1)
     assert "an array of TILE = 12 × TILE // 3 = 4 elements of 4 bytes (" in str(caught.value)
     assert str(caught.value).endswith("; TILE is 12")
-    assert caught.value.location is not None and caught.value.location.line == 23
+    assert caught.value.location is not None and caught.value.location.line == 22
 
 
 def test_private_arrays_have_a_limit():

@@ -15,8 +15,8 @@ import lapilli as lp
 from lapilli.vk_runtime import small_copies
 from lapilli.vk_runtime.buffer import Buffer
 from lapilli.vk_runtime.device import Device
+from lapilli.vk_runtime.staging import record_copy
 from lapilli.vk_runtime.submitter import Submitter
-from lapilli.vk_runtime.transfer import copy_buffer
 
 SIZE = 100
 TIMES = 12
@@ -114,7 +114,8 @@ def test_what_the_application_wrote_to_the_memory_meanwhile_is_read(home):
     logical.share_queues()
     queue, behind = lp.Queue(home), Buffer(x.buffer.raw, x.nbytes, logical.memory.next_serial(), 0)
     home.default_queue.wait()
-    copy_buffer(queue, y.buffer, behind, x.nbytes)
+    with logical.lock:
+        record_copy(queue, logical, y.buffer, behind, 0, 0, x.nbytes, "copy")
     queue.wait()
     assert (x.numpy() == 5.0).all()
 

@@ -18,7 +18,7 @@ BINARY = {
     "arith.muli": "IMul",
     "arith.divsi": "SDiv",
     "arith.divui": "UDiv",
-    "arith.remsi": "SRem",
+    "arith.remsi": "SDiv IMul ISub",
     "arith.remui": "UMod",
     "arith.floordivsi": "SDiv IMul INotEqual BitwiseXor SLessThan LogicalAnd ISub Select",
     "arith.ceildivsi": "SDiv IMul INotEqual BitwiseXor SLessThan LogicalNot LogicalAnd IAdd Select",
