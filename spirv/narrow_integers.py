@@ -11,13 +11,12 @@
 from __future__ import annotations
 
 from .binary import Instruction, Module
-from .module_editor import ModuleEditor
+from .module_editor import Body, ModuleEditor
 from .module_view import FunctionView
 from .opaque_memory import CodeChanges, OpaqueMemory
-from .tables import GLSL_STD_450, Capability, Op
+from .tables import GLSL_STD_450, Op
 
 _NARROWS = (Op.UConvert, Op.SConvert)
-_ARITHMETIC = {8: Capability.Int8, 16: Capability.Int16}
 _EXTREMA = {
     GLSL_STD_450["SMin"][0]: Op.SLessThan,
     GLSL_STD_450["SMax"][0]: Op.SGreaterThan,
@@ -42,17 +41,25 @@ def _hide(editor: ModuleEditor, code: CodeChanges, memory: OpaqueMemory, functio
     word = memory.unknown_zero(code.at_begin(function.blocks[0]))
     for item, negated in found.items():
         body, type_ = code.before(item), item.result_type or 0
-        scalar, count = _integer(editor, type_)
-        editor.require(_ARITHMETIC[scalar.operands[0]])  # what only stores such integers does without
-        unsigned = editor.declared(Op.TypeInt, scalar.operands[0], 0)
-        zero = editor.emit(body, Op.UConvert, word, type_=unsigned)
-        if count > 1:
-            parts = (zero,) * count
-            vector = editor.declared(Op.TypeVector, unsigned, count)
-            zero = editor.emit(body, Op.CompositeConstruct, *parts, type_=vector)
-        if item.opcode in _NARROWS:  # by the instruction itself, which takes the sign that it wants
-            negated = editor.emit(body, item.opcode, negated, type_=type_)
-        code.put(item, Instruction(Op.ISub, type_, item.result_id, (zero, negated)))
+        if item.opcode not in _NARROWS:
+            zero = _zero(editor, body, word, type_)
+            code.put(item, Instruction(Op.ISub, type_, item.result_id, (zero, negated)))
+            continue
+        # Before it is narrowed: a module that only stores narrow numbers has no arithmetic on them.
+        wide = editor.view.definitions[item.operands[0]].result_type or 0
+        difference = editor.emit(body, Op.ISub, _zero(editor, body, word, wide), negated, type_=wide)
+        code.put(item, item._replace(operands=(difference,)))
+
+
+def _zero(editor: ModuleEditor, body: Body, word: int, type_: int) -> int:
+    """Returns zeros without sign, as wide and as many as those of a type, from one of 32 bits."""
+    scalar, count = _integer(editor, type_)
+    unsigned = editor.declared(Op.TypeInt, scalar.operands[0], 0)
+    zero = word if scalar.operands[0] == 32 else editor.emit(body, Op.UConvert, word, type_=unsigned)
+    if count == 1:
+        return zero
+    vector = editor.declared(Op.TypeVector, unsigned, count)
+    return editor.emit(body, Op.CompositeConstruct, *(zero,) * count, type_=vector)
 
 
 def _integer(editor: ModuleEditor, type_: int) -> tuple[Instruction, int]:
@@ -70,7 +77,11 @@ def _narrowly_negated(editor: ModuleEditor, item: Instruction) -> int | None:
     scalar, _ = _integer(editor, item.result_type)
     if scalar.opcode != Op.TypeInt or scalar.operands[0] > 16:
         return None
-    return _negated(editor, editor.view.definitions[item.operands[0]] if item.opcode in _NARROWS else item)
+    if item.opcode not in _NARROWS:
+        return _negated(editor, item)
+    made = editor.view.definitions[item.operands[0]]
+    before, _ = _integer(editor, made.result_type or 0)
+    return _negated(editor, made) if before.operands[0] > scalar.operands[0] else None
 
 
 def _negated(editor: ModuleEditor, item: Instruction) -> int | None:

@@ -85,13 +85,13 @@ class OpaqueMemory:
         )
 
     def unknown_zero(self, body: Body) -> int:
-        """Appends another computation of 0, for drivers that know how large work-groups are."""
+        """Appends another computation of 0, without sign, for drivers that know how large work-groups are."""
         found = self._editor.built_in(BuiltIn.GlobalInvocationId, 3, self._interface)
         self._inputs[found.variable] = None
         place = self._editor.emit(body, Op.Load, found.variable, type_=found.type)
         number = self._editor.emit(body, Op.CompositeExtract, place, 0, type_=found.scalar)
         return self._editor.emit(
-            body, Op.ShiftRightLogical, number, self._editor.number(31), type_=found.scalar
+            body, Op.ShiftRightLogical, number, self._editor.number(31), type_=self._editor.u32
         )
 
     def variable(self, body: Body, element: int) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from .binary import Instruction, Module
 from .module_editor import ModuleEditor
 from .opaque_memory import CodeChanges
-from .tables import GLSL_STD_450, Capability, ExecutionMode, Op
+from .tables import GLSL_STD_450, Capability, Decoration, ExecutionMode, Op
 
 _FMA = GLSL_STD_450["Fma"][0]
 _ONE, _NEGATIVE_ZERO = 0x3C00, 0x8000
@@ -22,17 +22,29 @@ _ONE, _NEGATIVE_ZERO = 0x3C00, 0x8000
 def halves_rounded(module: Module) -> Module:
     """Returns a valid module so changed; itself where it makes no f16 of wider floats."""
     editor, code = ModuleEditor(module), CodeChanges()
-    is_changed = False
-    for function in editor.view.functions:
-        for item in function.instructions():
-            if item.opcode == Op.FConvert and _is_half(editor, item.result_type or 0):
-                _round(editor, code, item)
-                is_changed = True
-    if not is_changed:
+    halves = _halves(editor)
+    if not halves:
         return module
-    editor.require(Capability.Float16)  # a module that only stores f16 does without; such a driver has it
+    for item in halves:
+        _round(editor, code, item)
+    editor.require(Capability.Float16)
     _preserve(editor, code)
     return editor.finished(code.around)
+
+
+def _halves(editor: ModuleEditor) -> list[Instruction]:
+    """Returns the conversions to f16 whose results may be used for what they were made of."""
+    items = (item for function in editor.view.functions for item in function.instructions())
+    conversions = [item for item in items if item.opcode == Op.FConvert]
+    halves = [item for item in conversions if _is_half(editor, item.result_type or 0)]
+    if not editor.has(
+        Capability.Float16
+    ):  # without arithmetic they are stored, which rounds, or become wider again
+        widened = {item.operands[0] for item in conversions}
+        halves = [item for item in halves if item.result_id in widened]
+    # A rounding mode is one of conversions whose results are stored alone.
+    mode = Decoration.FPRoundingMode
+    return [item for item in halves if editor.view.decoration(item.result_id or 0, mode) is None]
 
 
 def _preserve(editor: ModuleEditor, code: CodeChanges) -> None:

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.spirv.binary import parse, serialise
+from lapilli.spirv.narrow_integers import negations_kept
+from lapilli.spirv.tools import spirv_tools
 
 pytestmark = pytest.mark.device
 
@@ -125,3 +128,67 @@ def test_narrow_values_in_glsl(device: lp.Device, name: str, vector: str) -> Non
         negated = (-a).astype(np.int32)
     which = (np.maximum(a, 2) == 2) + 2 * (np.minimum(a, 2) == 2)
     np.testing.assert_array_equal(o.numpy(), np.stack([negated, negated, negated, which], 1))
+
+
+WIDENED = """#version 450
+#extension GL_EXT_shader_explicit_arithmetic_types : require
+layout(local_size_x = 11) in;
+layout(binding = 0) buffer A { int8_t a[]; };
+layout(binding = 1) buffer O { ivec2 o[]; };
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    o[i] = ivec2(int(int16_t(-a[i])), int(uint16_t(uint8_t(-a[i]))));
+}
+"""
+
+
+@pytest.mark.native_only("foreign kernels are not interpreted")
+@pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslang is not installed")
+@pytest.mark.usefixtures("env")
+def test_negations_of_8_bits_are_widened_to_16_behind_them(device: lp.Device) -> None:
+    if not all(device.has(aspect) for aspect in (*ASPECTS["8"], lp.Aspect.VK_INT16)):
+        pytest.skip("the device lacks i8 or i16")
+    a = _operands(np.dtype("int8"))[1][:11]
+    context = lp.Context([device])
+    source = lp.create_kernel_bundle_from_source(context, lp.SourceLanguage.GLSL, WIDENED)
+    o = lp.zeros((11, 2), lp.i32, device=device)
+    kernel = lp.build(source).ext_oneapi_get_kernel("main")
+    lp.Queue(device, context=context).parallel_for(11, kernel, lp.asarray(a, device=device), o).wait()
+    np.testing.assert_array_equal(o.numpy(), np.stack([-a, (-a).view(np.uint8)], 1, dtype=np.int32))
+
+
+STORED = """
+OpCapability Shader
+OpCapability StorageBuffer16BitAccess
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %id
+OpExecutionMode %main LocalSize 1 1 1
+OpDecorate %id BuiltIn GlobalInvocationId
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%int = OpTypeInt 32 1
+%int2 = OpTypeVector %int 2
+%int3 = OpTypeVector %int 3
+%short = OpTypeInt 16 1
+%short2 = OpTypeVector %short 2
+%to_int3 = OpTypePointer Input %int3
+%id = OpVariable %to_int3 Input
+%main = OpFunction %void None %fn
+%begin = OpLabel
+%ids = OpLoad %int3 %id
+%x = OpVectorShuffle %int2 %ids %ids 0 1
+%n = OpSNegate %int2 %x
+%s = OpSConvert %short2 %n
+%w = OpSConvert %int2 %s
+OpReturn
+OpFunctionEnd
+"""
+"""Without arithmetic on shorts; the input, whose numbers have a sign, is the one that a zero is made of."""
+
+
+def test_modules_that_only_store_narrow_numbers_stay_valid() -> None:
+    tools = spirv_tools()
+    module = parse(tools.assemble(STORED))
+    changed = negations_kept(module)
+    assert changed is not module
+    assert tools.validate(serialise(changed), "vulkan1.3") is None

@@ -184,3 +184,53 @@ def test_a_module_gets_what_it_does_without(capability: str) -> None:
     assert spirv_tools().validate(serialise(changed), "vulkan1.3") is None
     plain = parse(spirv_tools().assemble(TRUTHS))
     assert halves_rounded(plain) is plain
+
+
+STORED = """
+OpCapability Shader
+OpCapability StorageBuffer16BitAccess
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %out
+OpExecutionMode %main LocalSize 1 1 1
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %out DescriptorSet 0
+OpDecorate %out Binding 0
+ROUNDING
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%float = OpTypeFloat 32
+%half = OpTypeFloat 16
+%uint = OpTypeInt 32 0
+%zero = OpConstant %uint 0
+%block = OpTypeStruct %half
+%to_block = OpTypePointer StorageBuffer %block
+%to_half = OpTypePointer StorageBuffer %half
+%out = OpVariable %to_block StorageBuffer
+%x = OpConstant %float 2049
+%main = OpFunction %void None %fn
+%begin = OpLabel
+%h = OpFConvert %half %x
+%place = OpAccessChain %to_half %out %zero
+OpStore %place %h
+WIDENED
+OpReturn
+OpFunctionEnd
+"""
+
+
+@pytest.mark.parametrize("rounding", ["", "OpDecorate %h FPRoundingMode RTZ"])
+def test_halves_that_are_only_stored_need_no_arithmetic(rounding: str) -> None:
+    text = STORED.replace("ROUNDING", rounding).replace("WIDENED", "")
+    for capability in ("", "OpCapability Float16\n"):
+        module = parse(spirv_tools().assemble(capability + text))
+        changed = halves_rounded(module)
+        assert (changed is module) == (not capability or bool(rounding))
+        assert spirv_tools().validate(serialise(changed), "vulkan1.3") is None
+
+
+def test_halves_that_become_wider_again_need_arithmetic() -> None:
+    text = STORED.replace("ROUNDING", "").replace("WIDENED", "%f = OpFConvert %float %h")
+    changed = halves_rounded(parse(spirv_tools().assemble(text)))
+    assert [item.opcode for item in changed.instructions].count(Op.ExtInst) == 1
+    assert spirv_tools().validate(serialise(changed), "vulkan1.3") is None
