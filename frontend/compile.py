@@ -22,6 +22,7 @@ from ..ir.lazy_logging import logger_of
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.device import Device
 from ..vk_runtime.disk_cache import open_cache
+from ..vk_runtime.held_locks import HeldLocks
 from ..vk_runtime.profile import Stages, span
 from ..vk_runtime.requirements import require_device
 from ..vk_runtime.trace import record
@@ -42,10 +43,11 @@ logger = logger_of(__name__)
 compile_lock = threading.RLock()
 """One compilation at a time: the compiler is pure Python, so a second one would only make both slower."""
 if hasattr(os, "register_at_fork"):  # the child would find it taken by a thread that it has not got
+    _forking = HeldLocks()  # which knows whether it was: this may be imported while another thread forks
     os.register_at_fork(
-        before=compile_lock.acquire,
-        after_in_parent=compile_lock.release,
-        after_in_child=compile_lock.release,
+        before=partial(_forking.take, compile_lock),
+        after_in_parent=_forking.give_back,
+        after_in_child=_forking.give_back,
     )
 
 
@@ -199,7 +201,6 @@ def load_compiler() -> None:
 
 
 def _use_the_wait(is_busy: Callable[[], bool]) -> None:
-    from ..vk_runtime.held_locks import HeldLocks
     from .rest_of_compiler import use_the_wait
 
     held = HeldLocks()

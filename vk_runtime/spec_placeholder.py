@@ -67,7 +67,9 @@ class SpecConstant(NDArrayOperatorsMixin):
         return self.get() == (other.get() if isinstance(other, SpecConstant) else other)
 
     def __ne__(self, other: object) -> Any:
-        return object.__ne__(self, other)
+        if self._constant is None:
+            return self is not other
+        return self.get() != (other.get() if isinstance(other, SpecConstant) else other)
 
     def __hash__(self) -> int:
         return object.__hash__(self) if self._constant is None else hash(self.get())

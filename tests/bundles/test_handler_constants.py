@@ -54,6 +54,7 @@ def test_a_placeholder_computes_as_its_value(queue):
     np.testing.assert_array_equal(weights, [[1, 2], [3, 4]])
     np.testing.assert_array_equal(2 * weights, [[2, 4], [6, 8]])
     assert weights[1, 0] == 3 and weights[0][1] == 2
+    np.testing.assert_array_equal(weights != 3, [[True, True], [False, True]])
     with pytest.raises(lp.InvalidError, match="stands for no constant"):
         lp.SpecConstant() + 1
 

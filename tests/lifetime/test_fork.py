@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -177,3 +178,21 @@ def test_a_fork_while_another_thread_is_busy(program):
     command = (sys.executable, "-W", "ignore::DeprecationWarning", "-c", program)
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_lapilli_may_be_imported_while_a_fork_waits():
+    """What it does before a fork is not done then, and what it does behind one is: no lock is given back twice."""
+    program = """
+    import os
+    from importlib import import_module
+
+    os.register_at_fork(before=lambda: import_module("lapilli.frontend.compile"))
+    process_id = os.fork()
+    if process_id == 0:
+        os._exit(0)
+    assert os.waitpid(process_id, 0)[1] == 0
+    """
+    run = subprocess.run(
+        (sys.executable, "-c", textwrap.dedent(program)), capture_output=True, text=True, check=True
+    )
+    assert run.stderr == ""
