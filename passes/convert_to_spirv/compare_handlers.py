@@ -25,6 +25,8 @@ _INTEGER_PREDICATES: tuple[type[Operation], ...] = (
     spirv.UGreaterThanEqualOp,
 )
 """By predicate number: `eq ne slt sle sgt sge ult ule ugt uge`."""
+SLT, SGT, ULT, UGT = 2, 4, 6, 8
+"""Predicate numbers of strict orders."""
 
 _FLOAT_PREDICATES: dict[int, type[Operation]] = {
     1: spirv.FOrdEqualOp,
@@ -53,15 +55,17 @@ def _predicate(op: Operation) -> int:
 def _cmpi(fn: FunctionLowering, op: Operation) -> None:
     a, b = (fn.value(value) for value in op.operands)
     number = _predicate(op)
-    if is_bool(a.type):
-        fn.values[op.results[0]] = _compare_bools(fn, number, a, b)
-        return
+    result = _compare_bools(fn, number, a, b) if is_bool(a.type) else compared(fn, number, a, b)
+    fn.values[op.results[0]] = result
+
+
+def compared(fn: FunctionLowering, number: int, a: SSAValue, b: SSAValue) -> SSAValue:
+    """Returns whether two lowered integers compare as a predicate of `arith.cmpi` says, by its number."""
     condition = fn.module.types.bool_like(a.type)
     narrow = _narrowed(fn, number, a, b)
     if isinstance(narrow, bool):
-        fn.values[op.results[0]] = fn.constant(condition, narrow)
-        return
-    fn.values[op.results[0]] = fn.emit(_INTEGER_PREDICATES[number], narrow or (a, b), condition)
+        return fn.constant(condition, narrow)
+    return fn.emit(_INTEGER_PREDICATES[number], narrow or (a, b), condition)
 
 
 _SIGNED_ORDER = {2: int.__lt__, 3: int.__le__, 4: int.__gt__, 5: int.__ge__}

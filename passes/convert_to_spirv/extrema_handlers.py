@@ -9,6 +9,7 @@ from ...ir.dialects import spirv
 from ...ir.dialects.kernel import IN_RANGE
 from ...ir.walk import operands_of
 from .binary_handlers import floating, integer, integers
+from .compare_handlers import SGT, SLT, UGT, ULT, compared
 from .float_expression import FloatExpression
 from .function_lowering import FunctionLowering, Handler
 from .narrow_negations import is_short
@@ -17,9 +18,9 @@ from .types import float_type, is_bool
 
 
 def _extremum(
-    kind: type[Operation], bool_kind: type[Operation], is_first: type[Operation], *, is_signed: bool
+    kind: type[Operation], bool_kind: type[Operation], is_first: int, *, is_signed: bool
 ) -> Handler:
-    """Lowers to `kind`, on i1 to `bool_kind`; chooses by `is_first` where drivers are wrong otherwise."""
+    """Lowers to `kind`, on i1 to `bool_kind`; chooses by the predicate `is_first` where drivers are wrong otherwise."""
     plain = integer(kind, bool_kind)
 
     def lower(fn: FunctionLowering, op: Operation) -> None:
@@ -29,13 +30,13 @@ def _extremum(
             plain(fn, op)
             return
         a, b = integers(fn, op)
-        test = fn.emit(is_first, (a, b), fn.module.types.bool_like(a.type))
+        test = compared(fn, is_first, a, b)
         fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (test, a, b), a.type)
 
     return lower
 
 
-_LEAST = _extremum(spirv.GLUMinOp, spirv.LogicalAndOp, spirv.ULessThanOp, is_signed=False)
+_LEAST = _extremum(spirv.GLUMinOp, spirv.LogicalAndOp, ULT, is_signed=False)
 _LOW_BITS = integer(spirv.BitwiseAndOp)
 
 
@@ -82,10 +83,10 @@ def _ordered_extremum(is_maximum: bool) -> Handler:
 
 HANDLERS: dict[type[Operation], Handler] = {
     # Signed i1: true is -1, the smaller one.
-    arith.MinSIOp: _extremum(spirv.GLSMinOp, spirv.LogicalOrOp, spirv.SLessThanOp, is_signed=True),
-    arith.MaxSIOp: _extremum(spirv.GLSMaxOp, spirv.LogicalAndOp, spirv.SGreaterThanOp, is_signed=True),
+    arith.MinSIOp: _extremum(spirv.GLSMinOp, spirv.LogicalOrOp, SLT, is_signed=True),
+    arith.MaxSIOp: _extremum(spirv.GLSMaxOp, spirv.LogicalAndOp, SGT, is_signed=True),
     arith.MinUIOp: _unsigned_minimum,
-    arith.MaxUIOp: _extremum(spirv.GLUMaxOp, spirv.LogicalOrOp, spirv.UGreaterThanOp, is_signed=False),
+    arith.MaxUIOp: _extremum(spirv.GLUMaxOp, spirv.LogicalOrOp, UGT, is_signed=False),
     arith.MinnumfOp: floating(spirv.GLNMinOp),
     arith.MaxnumfOp: floating(spirv.GLNMaxOp),
     arith.MinimumfOp: _ordered_extremum(is_maximum=False),

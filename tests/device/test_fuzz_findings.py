@@ -247,3 +247,25 @@ def test_truths_that_loops_carry(device, as_elsewhere, monkeypatch):
     pairs = [0 if n == 0 else n - 1 > 1 for n in x]
     expected = np.stack([np.ones(6), x > 1, x % 2, pairs, ends, np.zeros(6)], 1)
     np.testing.assert_array_equal(out.numpy(), expected.astype(np.int32))
+
+
+def test_extrema_of_widened_numbers(device):
+    """Those made of comparisons, of which Mesa 22.3 took one with a constant for a constant."""
+    if not device.has(lp.Aspect.VK_INT64):
+        pytest.skip("the device lacks i64")
+    source = """
+@lp.kernel
+def bounded(x: lp.In[lp.i32], out: lp.Out[lp.i64, 2]):
+    i = lp.global_id(0)
+    a = lp.i64(-x[i])
+    out[i, 0] = min(a, 7)
+    out[i, 1] = max(-7, a)
+    out[i, 2] = min(a, 1 << 40)
+    out[i, 3] = max(a, 1 << 40)
+"""
+    x = np.array([251, -7, -242, 9, 0, 7], np.int32)
+    out = lp.zeros((6, 4), lp.i64, device=device)
+    lp.kernel_from_source(source)[6](lp.asarray(x, device=device), out)
+    a, large = -x.astype(np.int64), np.full(6, 1 << 40)
+    expected = [np.minimum(a, 7), np.maximum(a, -7), a, large]
+    np.testing.assert_array_equal(out.numpy().T, expected)
