@@ -156,11 +156,14 @@ class GroupGenerator(Generator):
         form, counter = self.random.randrange(3), self.name("r")
         if form == 0:
             self.line(indent, f"for {counter} in range({self.uniform()}):")
+            self.line(indent + 1, "pass")
             self.phases(scope, indent + 1, depth + 1)
         elif form == 1:
             self.line(indent, f"if {self.uniform()} > 1:")
+            self.line(indent + 1, "pass")  # assignments have nothing to assign to where no variable is left
             self.phases(scope, indent + 1, depth + 1)
             self.line(indent, "else:")
+            self.line(indent + 1, "pass")
             self.phases(scope, indent + 1, depth + 1)
         else:
             self.line(indent, f"{counter} = 0")
