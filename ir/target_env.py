@@ -77,6 +77,7 @@ REMEDIES = (
     "fails_on_carried_truths",
     "widens_negations",
     "misjudges_short_extrema",
+    "folds_wide_orders",
 )
 """Fields of `TargetEnv` for faults of drivers that modules of other compilers are rewritten for."""
 
@@ -131,6 +132,8 @@ class TargetEnv:
     """Whether the driver may end the process over truth values that loops carry.  See `vk_runtime.quirks`."""
     widens_negations: bool = False
     """Whether the driver may negate numbers of 8 and 16 bits behind their widening.  See `vk_runtime.quirks`."""
+    folds_wide_orders: bool = False
+    """Whether the driver takes orders of widened integers and constants for false.  See `vk_runtime.quirks`."""
     misjudges_short_extrema: bool = False
     """Whether the driver compares minima and maxima of 16 bits wrongly.  See `vk_runtime.quirks`."""
     pairs_rounds: bool = False
@@ -203,6 +206,7 @@ class TargetEnv:
                 skips_half_rounding=first.skips_half_rounding or other.skips_half_rounding,
                 fails_on_carried_truths=first.fails_on_carried_truths or other.fails_on_carried_truths,
                 widens_negations=first.widens_negations or other.widens_negations,
+                folds_wide_orders=first.folds_wide_orders or other.folds_wide_orders,
                 misjudges_short_extrema=first.misjudges_short_extrema or other.misjudges_short_extrema,
                 pairs_rounds=first.pairs_rounds or other.pairs_rounds,
                 pairs_atomics=first.pairs_atomics and other.pairs_atomics,

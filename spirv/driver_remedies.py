@@ -19,6 +19,7 @@ from .narrow_integers import extrema_compared, negations_kept
 from .own_positions import positions_owned
 from .rounded_halves import halves_rounded
 from .split_copies import copies_split
+from .wide_orders import orders_hidden
 
 _UNKNOWN_GENERATOR = 0xFFFF << 16
 
@@ -45,6 +46,8 @@ def module_for(module: Module, env: TargetEnv) -> Module:
         module = atomics_clamped(module)
     if env.loses_reads:
         module = values_carried(positions_owned(copies_split(module)))
+    if env.folds_wide_orders:
+        module = orders_hidden(module)
     if env.skips_half_rounding:
         module = halves_rounded(module)
     if env.widens_negations:

@@ -234,3 +234,29 @@ def test_halves_that_become_wider_again_need_arithmetic() -> None:
     changed = halves_rounded(parse(spirv_tools().assemble(text)))
     assert [item.opcode for item in changed.instructions].count(Op.ExtInst) == 1
     assert spirv_tools().validate(serialise(changed), "vulkan1.3") is None
+
+
+ORDERS = """#version 450
+#extension GL_EXT_shader_explicit_arithmetic_types : require
+layout(local_size_x = 8) in;
+layout(binding = 0) buffer A { int a[]; };
+layout(binding = 1) buffer O { ivec4 o[]; };
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    int64_t v = a[i], limit = 7;
+    bvec2 both = lessThanEqual(i64vec2(a[i], -v), i64vec2(3, 2));
+    o[i] = ivec4(v < int64_t(7), v < limit, int64_t(-3) >= v, int(both.x) + 2 * int(both.y));
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslang is not installed")
+def test_widened_integers_are_compared_with_constants(device: lp.Device) -> None:
+    if not device.has(lp.Aspect.VK_INT64):
+        pytest.skip("the device lacks 64-bit integers")
+    a = np.array([-(2**31), -4, -3, -2, 3, 7, 8, 2**31 - 1], np.int32)
+    o = lp.zeros((8, 4), lp.i32, device=device)
+    _run(device, lp.SourceLanguage.GLSL, ORDERS, lp.asarray(a, device=device), o)
+    v = a.astype(np.int64)
+    expected = np.stack([v < 7, v < 7, v <= -3, (v <= 3) + 2 * (-v <= 2)], 1)
+    np.testing.assert_array_equal(o.numpy(), expected.astype(np.int32))

@@ -350,3 +350,17 @@ def test_short_extrema(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(driver_remedies, "extrema_compared", lambda module: module)
     found = _of_a_narrow_number(device, 16, "max(x, int16_t(2)) == int16_t(2) ? 1.0 : 0.0")
     assert (found != 1) == _has(device, "short-extrema")
+
+
+def test_wide_orders(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not device.has(lp.Aspect.VK_INT64):
+        pytest.skip("the device lacks 64-bit integers")
+    monkeypatch.setattr(driver_remedies, "orders_hidden", lambda module: module)
+    extension = "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
+    parameters = "layout(binding = 1) buffer In { int numbers[]; };"
+    text = _shader(1, "found[0] = int64_t(numbers[0]) < int64_t(7) ? 1.0 : 0.0;", parameters)
+    text = text.replace("#version 450\n", f"#version 450\n{extension}")
+    found, numbers = lp.zeros(1, device=device), lp.zeros(1, lp.i32, device=device)
+    _run(device, _kernel(device, lp.SourceLanguage.GLSL, text), 1, found, numbers)
+    _skip_where_unknown(device, "wide-orders")
+    assert (found.numpy()[0] != 1) == _has(device, "wide-orders")
