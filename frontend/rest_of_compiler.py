@@ -70,6 +70,9 @@ def use_the_wait(
         take: called before each, takes the lock of compilations if it is free, as two threads that import parts of the
             compiler at once may need each other's; returns whether it was, and nothing more is imported if not.
         give_back: releases the lock if this thread has taken it.
+
+    Raises:
+        Error: what `is_busy` raises, as any wait does.
     """
     if not _pending or cpu_count() < 2:
         return
@@ -77,14 +80,21 @@ def use_the_wait(
 
     try:
         with deferred_imports():
-            while _pending and is_busy() and take():
-                if _pending:
-                    import_module(f"..{_pending.pop()}", __package__)
+            while _pending and is_busy() and take() and _import_next():
                 give_back()
-    except Exception as error:  # the launch is done; whoever needs the module is told
-        logger.debug("imports end early: %r", error)  # for example: too little stack is left
     finally:
         give_back()
+
+
+def _import_next() -> bool:
+    """Imports a module; whether that went well.  Whoever needs it is told otherwise, as the launch is done."""
+    try:
+        if _pending:
+            import_module(f"..{_pending.pop()}", __package__)
+    except Exception as error:  # for example: too little stack is left
+        logger.debug("imports end early: %r", error)
+        return False
+    return True
 
 
 def cpu_count() -> int:

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 import lapilli as lp
+from tests.frozen_heap import frozen_heap
 
 from .fake_device import make_device
 from .fake_driver import FakeDriver
+
+__all__ = ["frozen_heap"]
 
 
 @pytest.fixture
