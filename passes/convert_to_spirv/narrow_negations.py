@@ -1,7 +1,8 @@
 """Negations of 8 and 16 bits, for drivers that take the widened -(-128) for 128 (`vk_runtime.quirks`).
 
 Such a driver negates behind the widening where the result of a negation is widened, also by a comparison, a division or
-a conversion to a float.  So a zero that it does not know is what is subtracted from.
+a conversion to a float.  So a zero that it does not know is what is subtracted from.  Functions that other modules link
+have no such zero, as they may not read inputs: their negations stay as they are.
 """
 
 from __future__ import annotations

@@ -50,6 +50,12 @@ void main() {{ {body} }}
 """
 
 
+def _typed_shader(body: str, parameters: str) -> str:
+    """Returns a shader of one work-item that may use numbers of any size."""
+    extension = "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
+    return _shader(1, body, parameters).replace("#version 450\n", f"#version 450\n{extension}")
+
+
 def _run(device: lp.Device, kernel: lp.Kernel, size: int, *arguments: object) -> None:
     queue = lp.Queue(context=kernel.context, device=device)
     queue.parallel_for(size, kernel, *arguments).wait()
@@ -291,10 +297,8 @@ def test_unsigned_to_float(device: lp.Device) -> None:
 def test_double_to_half(device: lp.Device) -> None:
     if not device.has(lp.Aspect.FP16) or not device.has(lp.Aspect.FP64):
         pytest.skip("the device lacks f16 or f64")
-    extension = "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
     parameters = "layout(push_constant) uniform Push { double number; };"
-    text = _shader(1, "found[0] = float(float16_t(number));", parameters)
-    text = text.replace("#version 450\n", f"#version 450\n{extension}")
+    text = _typed_shader("found[0] = float(float16_t(number));", parameters)
     found = lp.zeros(1, device=device)
     _run(device, _kernel(device, lp.SourceLanguage.GLSL, text), 1, found, 1024.5000000000002)
     assert (found.numpy()[0] != 1025) == _has(device, "double-to-half")
@@ -314,10 +318,8 @@ def test_unrounded_halves(device: lp.Device, monkeypatch: pytest.MonkeyPatch) ->
     if not device.has(lp.Aspect.FP16):
         pytest.skip("the device lacks f16")
     monkeypatch.setattr(driver_remedies, "halves_rounded", lambda module: module)
-    extension = "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
     parameters = "layout(push_constant) uniform Push { float number; };"
-    text = _shader(1, "found[0] = float(float16_t(number));", parameters)
-    text = text.replace("#version 450\n", f"#version 450\n{extension}")
+    text = _typed_shader("found[0] = float(float16_t(number));", parameters)
     found = lp.zeros(1, device=device)
     _run(device, _kernel(device, lp.SourceLanguage.GLSL, text), 1, found, 2049.0)
     assert (found.numpy()[0] != 2048) == _has(device, "unrounded-halves")
@@ -325,10 +327,8 @@ def test_unrounded_halves(device: lp.Device, monkeypatch: pytest.MonkeyPatch) ->
 
 def _of_a_narrow_number(device: lp.Device, bits: int, body: str) -> float:
     """Returns what a shader without remedies makes of `x`, the least number of some bits."""
-    extension = "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
     parameters = f"layout(binding = 1) buffer In {{ int{bits}_t numbers[]; }};"
-    text = _shader(1, f"int{bits}_t x = numbers[0]; found[0] = {body};", parameters)
-    text = text.replace("#version 450\n", f"#version 450\n{extension}")
+    text = _typed_shader(f"int{bits}_t x = numbers[0]; found[0] = {body};", parameters)
     found = lp.zeros(1, device=device)
     dtype = np.dtype(f"int{bits}")
     least = lp.asarray(np.array([np.iinfo(dtype).min], dtype), device=device)
@@ -356,10 +356,8 @@ def test_wide_orders(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None
     if not device.has(lp.Aspect.VK_INT64):
         pytest.skip("the device lacks 64-bit integers")
     monkeypatch.setattr(driver_remedies, "orders_hidden", lambda module: module)
-    extension = "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
     parameters = "layout(binding = 1) buffer In { int numbers[]; };"
-    text = _shader(1, "found[0] = int64_t(numbers[0]) < int64_t(7) ? 1.0 : 0.0;", parameters)
-    text = text.replace("#version 450\n", f"#version 450\n{extension}")
+    text = _typed_shader("found[0] = int64_t(numbers[0]) < int64_t(7) ? 1.0 : 0.0;", parameters)
     found, numbers = lp.zeros(1, device=device), lp.zeros(1, lp.i32, device=device)
     _run(device, _kernel(device, lp.SourceLanguage.GLSL, text), 1, found, numbers)
     _skip_where_unknown(device, "wide-orders")
