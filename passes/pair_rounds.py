@@ -92,11 +92,7 @@ def _is_short(body: Block, with_atomics: bool) -> bool:
 def _may_repeat(op: Operation, with_atomics: bool) -> bool:
     if isinstance(op, AtomicOp):
         return with_atomics and not op.is_loop
-    return isinstance(op, _LOADS + _OTHERS) or (not op.regions and _computes(op))
-
-
-def _computes(op: Operation) -> bool:
-    return is_pure_class(type(op)) or op.name.startswith("arith.")
+    return isinstance(op, _LOADS + _OTHERS) or (not op.regions and is_pure_class(type(op)))
 
 
 def _one_more(loop: Operation, runs: SSAValue, body: Block, arguments: Sequence[SSAValue]) -> scf.IfOp:

@@ -82,7 +82,7 @@ def to_integer(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any
     """Truncates floats, which must be in range."""
     values, dtype = operands[0], _result_dtype(op)
     if dtype.kind == "b":
-        return (values != 0,)
+        return (np.abs(values) >= 1,)
     is_signed = op.name == "arith.fptosi"
     bits = dtype.itemsize * 8
     low, high = (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1)) if is_signed else (0.0, 2.0**bits)

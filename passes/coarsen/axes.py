@@ -199,4 +199,4 @@ def _is_known(op: Operation) -> bool:
     # Divisions are not pure, since their divisor may be 0; here they stay where they are.
     if isinstance(op, ROUND_OPS):  # work-items of one invocation run their loops together
         return True
-    return isinstance(op, _MEMORY) or is_pure_class(type(op)) or op.name.startswith("arith.")
+    return isinstance(op, _MEMORY) or is_pure_class(type(op))

@@ -78,8 +78,9 @@ def _float_to_integer(kind: type[Operation]) -> Handler:
     def lower(fn: FunctionLowering, op: Operation) -> None:
         float_type(op.operands[0].type)
         value, type_ = fn.value(op.operands[0]), fn.type(op.results[0].type)
-        if is_bool(type_):
-            result = fn.emit(spirv.FUnordNotEqualOp, (value, fn.constant(value.type, 0.0)), type_)
+        if is_bool(type_):  # what is less than one becomes zero, and there is one number else
+            size = fn.emit(spirv.GLFAbsOp, (value,), value.type)
+            result = fn.emit(spirv.FOrdGreaterThanEqualOp, (size, fn.constant(value.type, 1.0)), type_)
         else:
             result = fn.emit(kind, (value,), type_)
         fn.values[op.results[0]] = result

@@ -29,7 +29,8 @@ _WORK_ITEM_IDS = (
     gpu.NumSubgroupsOp,
     gpu.SubgroupSizeOp,
 )
-_PURE_NAMES = frozenset(("kernel.global_range", "spec_constant.get"))
+_PURE_NAMES = frozenset(("kernel.global_range", "spec_constant.get", "arith.extsi", "arith.remui"))
+"""Beside the classes that say so themselves, as these two of xDSL do not."""
 _REMOVABLE_NAMES = frozenset(
     (
         "memref.load",
@@ -69,9 +70,18 @@ _SPIRV_IMPURE = frozenset(
         "spirv.ControlBarrier",
         "spirv.MemoryBarrier",
         "spirv.CopyMemory",
+        "spirv.GL.Frexp",  # these two write a result through a pointer
+        "spirv.GL.Modf",
     )
 )
-_SPIRV_IMPURE_PREFIXES = ("spirv.Atomic", "spirv.Group", "spirv.mlir.", "spirv.EXT.Atomic", "spirv.KHR.")
+_SPIRV_IMPURE_PREFIXES = (
+    "spirv.Image",
+    "spirv.Atomic",
+    "spirv.Group",
+    "spirv.mlir.",
+    "spirv.EXT.Atomic",
+    "spirv.KHR.",
+)
 
 
 @cache

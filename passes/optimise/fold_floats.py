@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    BFloat16Type,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -156,7 +155,7 @@ def fold_float_cast(op: Operation) -> Folded:
     """Folds `extf` and `truncf` of a constant."""
     type_ = op.results[0].type
     a = constant_float(op.operands[0])
-    if a is None or not is_foldable(type_) or isinstance(type_, BFloat16Type):
+    if a is None or not is_foldable(type_):
         return None
     return float_attribute(a, type_)
 

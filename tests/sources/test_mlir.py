@@ -99,6 +99,42 @@ def test_vectors(device: lp.Device, queue: lp.Queue, built: Built, form: Callabl
     np.testing.assert_array_equal(sums.numpy(), n.sum(axis=1) + v.max(axis=1) + f[:, 1] + f[:, 0])
 
 
+TRUTHS = """
+gpu.module @m {
+  gpu.func @truths(%x: memref<?xf32>, %y: memref<?xi32>, %z: memref<?xf32>) kernel {
+    %i = gpu.global_id x
+    %v = memref.load %x[%i] : memref<?xf32>
+    %u = arith.fptoui %v : f32 to i1
+    %c = arith.constant -1.0 : f32
+    %m = arith.mulf %v, %c : f32
+    %s = arith.fptosi %m : f32 to i1
+    %a = arith.extui %u : i1 to i32
+    %b = arith.extui %s : i1 to i32
+    %r = arith.addi %a, %b : i32
+    memref.store %r, %y[%i] : memref<?xi32>
+    %p = spirv.Variable : !spirv.ptr<f32, Function>
+    %f = "spirv.GL.Modf"(%v, %p) : (f32, !spirv.ptr<f32, Function>) -> f32
+    %w = spirv.Load "Function" %p : f32
+    memref.store %w, %z[%i] : memref<?xf32>
+    gpu.return
+  }
+}
+"""
+
+
+def test_truth_of_fractions_and_what_a_function_writes(device: lp.Device, queue: lp.Queue, built: Built):
+    kernel = built(lp.SourceLanguage.MLIR, TRUTHS).ext_oneapi_get_kernel("truths")
+    values = np.array([0.0, 0.25, 0.99, 1.0, 1e-40], np.float32)
+    x, y, z = (
+        lp.asarray(values, device=device),
+        lp.zeros(5, lp.i32, device=device),
+        lp.zeros(5, device=device),
+    )
+    queue.parallel_for(lp.NdRange(5, 5), kernel, x, y, z)
+    assert y.numpy().tolist() == [0, 0, 0, 2, 0]  # truncated, of one bit: 1 and -1 are true
+    assert z.numpy().tolist() == [0, 0, 0, 1, 0]  # the whole part, written through a pointer
+
+
 REARRANGED = """
 gpu.module @m {
   gpu.func @rearrange(%x: memref<?xi32>, %y: memref<?xi32>) kernel {

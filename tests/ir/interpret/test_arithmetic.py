@@ -250,6 +250,8 @@ def test_conversions_of_floats(run_ir):
         3e9,
         4294967040,
     ]
+    z = np.array([0.5, -1.0, 1.0, -0.0], np.float32)
+    assert apply(run_ir, "arith.fptosi", z, result=np.bool_).tolist() == [False, True, True, False]
     assert apply(run_ir, "arith.bitcast", x[1:2], result=np.int32).tolist() == [0x3FF33333]
     with pytest.raises(lp.KernelTrap) as caught:
         apply(run_ir, "arith.fptosi", np.array([1.0, np.nan], np.float32), result=np.int32)

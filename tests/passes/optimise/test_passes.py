@@ -366,6 +366,29 @@ CASES = {
           func.return %s : f32
         }""",
     ),
+    ("cse", "loads stay known where numbers are widened and divided"): (
+        """
+        func.func @f(%x : memref<?xi8>, %y : memref<?xi32>, %i : index, %n : i32) {
+          %a = memref.load %x[%i] : memref<?xi8>
+          %p = arith.extsi %a : i8 to i32
+          %q = arith.remui %p, %n : i32
+          %b = memref.load %x[%i] : memref<?xi8>
+          %s = arith.extsi %b : i8 to i32
+          %t = arith.remui %s, %n : i32
+          %r = arith.addi %q, %t : i32
+          memref.store %r, %y[%i] : memref<?xi32>
+          func.return
+        }""",
+        """
+        func.func @f(%x : memref<?xi8>, %y : memref<?xi32>, %i : index, %n : i32) {
+          %a = memref.load %x[%i] : memref<?xi8>
+          %p = arith.extsi %a : i8 to i32
+          %q = arith.remui %p, %n : i32
+          %r = arith.addi %q, %q : i32
+          memref.store %r, %y[%i] : memref<?xi32>
+          func.return
+        }""",
+    ),
     ("cse", "loads end at a store, except from arrays that are only read"): (
         """
         func.func @f(%x : memref<?xf32>, %y : memref<?xf32>, %i : index) attributes {gpu.kernel,
