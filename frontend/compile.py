@@ -51,6 +51,10 @@ if hasattr(os, "register_at_fork"):  # the child would find it taken by a thread
     )
 
 
+COMPILED_LIMIT = 1024
+"""Compiled forms that a kernel keeps, one for each set of `lp.Const` values; one with more than that starts over."""
+
+
 @dataclass(frozen=True, slots=True)
 class Executable:
     """A kernel compiled for one target environment and one rank."""
@@ -98,7 +102,10 @@ def executable_for(
         with compile_lock:
             found = kernel.compiled.get(key)
             if found is None or not found.captures.are_current():
-                found = kernel.compiled[key] = _build(kernel, rank, device, env, constants)
+                found = _build(kernel, rank, device, env, constants)
+                if len(kernel.compiled) >= COMPILED_LIMIT:
+                    kernel.compiled.clear()
+                kernel.compiled[key] = found
     if not found.is_linked:
         from ..vk_runtime.compatibility import is_supported
 

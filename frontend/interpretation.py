@@ -191,6 +191,7 @@ def _module(
     """Returns the kernel-level module: verified, not optimised, and with every index as it was written."""
     from ..ir.verify import verify_module
     from .builder import build_module
+    from .compile import COMPILED_LIMIT
 
     checks = checks_of(options_of(kernel.function.__module__), kernel.options.debug)
     key = ("interpreted", rank, optional_aspects, checks, constants.key)
@@ -207,7 +208,10 @@ def _module(
             constants={kernel.name: constants},
         )
         verify_module(module)
-        found = kernel.compiled[key] = module, captures
+        found = module, captures
+        if len(kernel.compiled) >= COMPILED_LIMIT:
+            kernel.compiled.clear()
+        kernel.compiled[key] = found
     return found[0]
 
 

@@ -127,6 +127,12 @@ class KernelFunction:
         """``frontend.launch.launch``, imported at the first launch and then at hand."""
         return _launching().launch
 
+    def forget_launches(self) -> None:
+        """Lets go of prepared launches, and of the pipelines that they hold; what comes again is prepared again."""
+        self.records.clear()
+        self._configurations.clear()
+        self._last = _NO_CONFIGURATION
+
     def submit(self, request: Any) -> Any:
         """Launches the kernel as a command group asks for, a `LaunchRequest`; returns an `lp.Event`."""
         configuration = LaunchConfiguration(

@@ -10,9 +10,26 @@ import sys
 import textwrap
 import types
 from collections.abc import Mapping
+from weakref import WeakValueDictionary
 
 from ..ir.errors import CompileError, Diagnostic, InvalidError, Location
 from .kernel import KernelFunction
+
+
+class _Text:
+    """Lets Python find a text for as long as a function of it lives, each of which has this among its globals."""
+
+    def __init__(self, entry: tuple[int, None, list[str], str]) -> None:
+        self.entry = entry
+
+    def __del__(self) -> None:
+        file = self.entry[-1]
+        if linecache.cache.get(file) is self.entry:
+            linecache.cache.pop(file, None)
+
+
+_texts: WeakValueDictionary[str, _Text] = WeakValueDictionary()
+"""Those that live, by file name."""
 
 
 def kernel_from_source(
@@ -35,14 +52,17 @@ def kernel_from_source(
         )
     text = textwrap.dedent(text)
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
-    file = f"<lapilli source {digest[:8]}>"
+    file = f"<lapilli source {digest[:24]}>"  # no other text may have it: `same_text` trusts such names
     # Not str.splitlines: to it a form feed or U+2028 ends a line, to Python's parser it does not.
     lines = io.StringIO(text, newline=None).readlines()
     # Tracebacks and FunctionSource find the text here, as those of doctests and notebooks.
-    linecache.cache[file] = (len(text), None, lines, file)
+    found = _texts.get(file)
+    if found is None:
+        found = _texts[file] = _Text((len(text), None, lines, file))
+    linecache.cache[file] = found.entry
     caller = sys._getframe(1).f_globals.get("__name__", "__main__")  # pyright: ignore[reportPrivateUsage]
     variables: dict[str, object] = {"lp": importlib.import_module("..", __package__), **(namespace or {})}
-    variables["__name__"] = caller
+    variables |= {"__name__": caller, "__lapilli_text__": found}
     exec(_compiled(text, file, lines), variables)
     kernels = {
         value.name: value

@@ -22,6 +22,8 @@ from ..vk_runtime.launch import prepare
 from ..vk_runtime.launch_plan import padded
 from ..vk_runtime.launch_record import LaunchRecord
 from ..vk_runtime.launchable import SINGLE_TASK
+from ..vk_runtime.pipeline import forget_launches
+from . import units
 from .captures import Captures
 from .compile import Executable, environment_of, executable_for
 from .constant_arguments import Constants
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 RECORD_LIMIT = 1024
 """Prepared launches that a kernel keeps; a program with more shapes than that starts over."""
+
+forget_launches.append(units.forget_launches)
 
 
 @dataclass(frozen=True, slots=True)

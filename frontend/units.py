@@ -71,6 +71,15 @@ def all_kernels() -> list[KernelFunction]:
     return [kernel for name in unit_names() for kernel in kernels_of(name)]
 
 
+def forget_launches() -> None:
+    """Lets go of what every kernel has prepared; see `PipelineStore`."""
+    for unit in list(_units.values()):
+        for reference in list(unit.values()):
+            kernel = reference()
+            if kernel is not None:
+                kernel.forget_launches()
+
+
 def id_of(kernel: KernelFunction) -> KernelId:
     """Returns the identity of a kernel, the same object at every call."""
     from ..vk_runtime.kernel_id import make_kernel_id

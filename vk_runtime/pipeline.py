@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import ctypes
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from ..ir.errors import Error
 from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo
+from ..ir.lazy_logging import logger_of
 from ..spirv.device_image import DeviceImage
 from . import profile, trace
 from .constants import (
@@ -35,11 +38,23 @@ if TYPE_CHECKING:
     from .logical_device import LogicalDevice
     from .native_pipelines import NativePipelines
 
+logger = logger_of(__name__)
+
 LayoutKey = tuple[tuple[tuple[int, int], ...], int]
 """A `binding_table`, and the bytes of push constants."""
 
-CACHED_PIPELINES = 1024
-"""Pipelines that are kept; a program that goes through more specialization values makes old ones again."""
+CACHED_PIPELINES = 512
+"""Pipelines that are kept though nobody holds them: a function that makes kernels comes with equal ones again."""
+
+LIVING_PIPELINES = 2048
+"""Pipelines of a device beyond which prepared launches are forgotten, and with them the pipelines that only they hold:
+llvmpipe takes 150 to 500 KB for each."""
+
+PIPELINES_PER_CACHE = 1024
+"""Pipelines made after which a VkPipelineCache is looked at: see `PipelineCache.is_worth_keeping`."""
+
+forget_launches: list[Callable[[], object]] = []
+"""What lets go of launches that were prepared outside of the runtime (`frontend.launch_preparation`)."""
 
 
 class ShaderModule(Handle):
@@ -144,6 +159,7 @@ class PipelineStore:
         self.cache = PipelineCache(device)
         self.made = 0
         """Pipelines made so far."""
+        self._most_living = LIVING_PIPELINES
         self._native: NativePipelines | None = None
 
     @property
@@ -191,7 +207,27 @@ class PipelineStore:
         self.made += 1
         self._living[key] = made
         self._keep(key, made)
+        if self.made % PIPELINES_PER_CACHE == 0:
+            self._renew_cache()
+        if len(self._living) > self._most_living:
+            self._forget_launches()
         return made
+
+    def _renew_cache(self) -> None:
+        """Begins a new VkPipelineCache where the present one may hold what nobody needs any more."""
+        if self.cache.is_worth_keeping():
+            return
+        try:
+            self.cache = PipelineCache(self._device, is_empty=True)
+        except Error as error:
+            logger.info("'%s' keeps its pipeline cache: %s", self._device.name, error)
+
+    def _forget_launches(self) -> None:
+        """Lets go of prepared launches; those that come again are prepared again."""
+        for forget in (self._device.launches.clear, *forget_launches):
+            forget()
+        # What is left is held by bundles, graphs and commands that run, and not looked at again before it has doubled.
+        self._most_living = max(LIVING_PIPELINES, 2 * len(self._living))
 
     def compile_into(
         self,

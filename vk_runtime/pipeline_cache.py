@@ -3,6 +3,9 @@
 One entry for each device, driver version and pipelineCacheUUID.  Some drivers trust the bytes that they are given,
 so the header (VkPipelineCacheHeaderVersionOne) must be this device's; the rest is guarded by the checksum and the
 ownership checks of `disk_cache`.  Saved when the device is closed, if the driver had something to add.
+
+A driver's cache grows with every pipeline and never forgets one, also after the pipeline is gone: a program that makes
+pipelines without end begins a new cache now and then (`is_worth_keeping`).
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 logger = logger_of(__name__)
 
 MAX_DATA_BYTES: Final = 32 << 20
-"""Larger caches are not saved; a driver's cache grows with every pipeline and never forgets."""
+"""Larger caches are not saved, and not kept for ever either."""
 
 KIND: Final = "PipelineCache"
 
@@ -37,15 +40,16 @@ class PipelineCache(Handle):
 
     Args:
         device: borrowed; must outlive this.
+        is_empty: what is on disk is left there, for a cache that takes the place of one that grew too large.
     """
 
-    def __init__(self, device: LogicalDevice) -> None:
+    def __init__(self, device: LogicalDevice, *, is_empty: bool = False) -> None:
         self._device = device
         self._store: DiskCache | None = open_cache()
         self._header = _expected_header(device)
         self.name = _entry_name(device)
         """The entry of this device on disk."""
-        stored = None if self._store is None else self._store.load(self.name)
+        stored = None if self._store is None or is_empty else self._store.load(self.name)
         if stored is not None and not is_cache_of(stored, self._header):
             logger.info("the pipeline cache %s is not of '%s'", self.name, device.name)
             stored = None
@@ -65,6 +69,13 @@ class PipelineCache(Handle):
     def data(self) -> bytes | None:
         """Returns what the driver would read again, None where it gives nothing or too much."""
         return _data_of(self._device, self.raw)
+
+    def is_worth_keeping(self) -> bool:
+        """Whether it is known to hold no more than is saved: drivers that give a header alone do not say what they keep
+        (SwiftShader 17 KB for each pipeline of a few lines)."""
+        size = ffi.new("size_t*")
+        result = self._device.vk.vkGetPipelineCacheData(self._device.raw, self.raw, size, NULL)
+        return result == 0 and _HEADER.size < size[0] <= MAX_DATA_BYTES
 
     def merge(self, data: bytes) -> bool:
         """Adds what another cache of the device knows; returns False for data of another device or driver."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gc
+import linecache
 import threading
 import tracemalloc
 import weakref
@@ -13,7 +14,8 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.vk_runtime import launch_cache, watcher
+from lapilli.frontend import compile as compiling
+from lapilli.vk_runtime import launch_cache, pipeline, watcher
 from lapilli.vk_runtime.device import Device
 from lapilli.vk_runtime.memory_blocks import SPARE_BYTES
 
@@ -148,6 +150,82 @@ def test_kernels_come_and_go_without_growth(device):
         live(n)
     footprint(device)
     assert len(gc.get_objects()) < count + 10 * 2000
+
+
+def test_the_texts_of_kernels_go_with_them():
+    text = SCALE.format(n=78)
+    one, two = lp.kernel_from_source(text), lp.kernel_from_source(text)
+    file = one.function.__code__.co_filename
+    del one
+    gc.collect()
+    assert two.source.text and file in linecache.cache
+    del two
+    gc.collect()
+    assert file not in linecache.cache
+
+
+@lp.kernel
+def add_constant(x: lp.Array[lp.i32], n: lp.Const[lp.i32]):
+    x[lp.global_id(0)] += n
+
+
+def test_compiled_constants_are_bounded(device, monkeypatch):
+    monkeypatch.setattr(compiling, "COMPILED_LIMIT", 4)
+    x = lp.zeros(8, lp.i32, device=device)
+    for n in range(10):
+        add_constant[8](x, n % 6)
+        assert len(add_constant.compiled) <= 4
+    assert (x.numpy() == sum(n % 6 for n in range(10))).all()
+
+
+OFFSET = lp.SpecializationId(lp.i32, 0)
+
+
+@lp.kernel
+def add_offset(x: lp.Array[lp.i32]):
+    x[lp.global_id(0)] += OFFSET
+
+
+def test_pipelines_that_only_prepared_launches_hold_are_bounded(device, monkeypatch):
+    monkeypatch.setattr(pipeline, "LIVING_PIPELINES", 6)
+    monkeypatch.setattr(pipeline, "CACHED_PIPELINES", 2)
+    own = Device(device.physical, device.selector)
+    x = lp.zeros(8, lp.i32, device=own)
+    living = own.logical.pipelines._living
+    held = add_offset[8].spec({OFFSET: 1})
+    for n in range(30):
+        held(x)
+        add_offset[8].spec({OFFSET: n})(x)
+        own.default_queue.wait()
+        assert len(living) <= 7
+    assert (x.numpy() == 30 + sum(range(30))).all()
+    own.shut_down()
+
+
+@pytest.mark.parametrize(
+    ("said", "is_kept"), [(32, False), (33, True), (1000, True), ((32 << 20) + 1, False)]
+)
+def test_a_driver_s_cache_that_may_grow_without_end_is_begun_anew(device, monkeypatch, said, is_kept):
+    """A header alone says nothing of what the driver keeps, and more than is saved is of no use."""
+    monkeypatch.setattr(pipeline, "PIPELINES_PER_CACHE", 3)
+    own = Device(device.physical, device.selector)
+    x = lp.zeros(8, lp.i32, device=own)
+    store, first = own.logical.pipelines, own.logical.pipelines.cache
+
+    def size_of(device, cache, size, data):
+        size[0] = said
+        return 0
+
+    monkeypatch.setattr(own.logical.vk, "vkGetPipelineCacheData", size_of)
+    for n in range(100, 102):
+        add_offset[8].spec({OFFSET: n})(x)
+    assert store.cache is first
+    add_offset[8].spec({OFFSET: 102})(x)
+    assert (store.cache is first) == is_kept
+    add_offset[8].spec({OFFSET: 103})(x)
+    assert (x.numpy() == sum(range(100, 104))).all()
+    monkeypatch.undo()
+    own.shut_down()
 
 
 @pytest.mark.parametrize("is_staged", [False, True])
