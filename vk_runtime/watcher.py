@@ -43,13 +43,14 @@ class Watcher:
     def add(self, queue: Watched, value: int, function: Callable[[], Any]) -> None:
         """Arranges that `function` is called, in the thread, once the timeline of `queue` has reached `value`."""
         with self._changed:
+            if self._thread is None:
+                # A daemon: a hung driver must not keep the process. `LogicalDevice.close` ends it in order.
+                thread = threading.Thread(target=self._run, name="lapilli callbacks", daemon=True)
+                thread.start()  # or raises, where the system has no more threads: then nothing has changed
+                self._thread = thread
             heapq.heappush(self._jobs, (value, next(self._serials), function))
             self._queue = queue
             self._changed.notify()
-            if self._thread is None:
-                # A daemon: a hung driver must not keep the process. `LogicalDevice.close` ends it in order.
-                self._thread = threading.Thread(target=self._run, name="lapilli callbacks", daemon=True)
-                self._thread.start()
 
     def stop(self) -> None:
         """Ends the thread, after what has ended was called; for the device's end."""
