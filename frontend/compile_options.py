@@ -102,15 +102,18 @@ def compile_options(
     Args:
         fixed_targets: names of the device configuration: all kernels of the module run on these devices only.  They
             are checked against what the devices have, and the images are divided exactly by `device_code_split`.
-        device_code_split: how finely kernels are divided into device images.
+        device_code_split: how finely kernels are divided into device images: ``"per_kernel"``, ``"per_source"`` (by
+            Python module), ``"off"``, or ``"auto"``, the default, the compiler's choice.
         debug: debug mode: kernels check indices, divisors and NaN, and images and warnings say which source line they
             come from.
         opt_level: 0 folds nothing, 1 is the default, 2 spends more time.
         disabled_passes: optimisation passes that do not run, to find out what one does or whether it is at fault:
             ``"canonicalize"``, ``"coarsen"``, ``"cse"``, ``"dce"``, ``"hoist-invariants"``,
             ``"join-loads"``, ``"lift-breaks"``, ``"linearise-indices"``, ``"narrow-barriers"``,
-            ``"pair-rounds"``, ``"promote-arrays"``, ``"reduce-strength"``.
-        spec_constants: how values of specialization constants reach a kernel.
+            ``"pair-rounds"``, ``"promote-arrays"``, ``"reduce-strength"``, ``"rotate-barriers"``,
+            ``"speculate-rounds"``, ``"unroll-barriers"``, ``"unroll-short"``.
+        spec_constants: how values of specialization constants reach a kernel: ``"native"``, the default, as
+            constants of the driver, or ``"emulated"``, as hidden arguments.
 
     Raises:
         InvalidError: an option does not take that value, the device configuration has no such target, or the module

@@ -32,7 +32,8 @@ _OTHERS = {
     "group_barrier(group, scope=…)": "The barrier of a group, g: lp.Group[1], or of lp.sub_group; scope is one of "
     '"work_item", "sub_group", "work_group", "device".',
     'mem_fence(scope="work_group", order="acq_rel")': "Orders this work-item's accesses to memory, waits for nobody. "
-    'order is one of "relaxed", "acquire", "release", "acq_rel".',
+    'scope is one of "work_item", "sub_group", "work_group", "device", order one of "relaxed", "acquire", "release", '
+    '"acq_rel".',
     "select(condition, if_true, if_false)": "One of two values, both of which are evaluated; of vectors by component. "
     "`a if c else b` evaluates one only.",
     "bitcast(value, type)": "The bits of a number or vector as another type of the same size, the first component in "

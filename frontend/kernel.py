@@ -337,10 +337,11 @@ def kernel(
 
     Args:
         function: written with ``def``, every parameter annotated.
-        options: `name` for the user (default: the function's), `local_size` in work-items, slowest dimension
-            first (`Spec` parameters by name, ``("TILE", "2 * TILE")``), `index` type of ids (lp.i32 or lp.i64),
-            `contract` allows fused multiply-add,
-            `math_accuracy`, `opt_level` 0 to 2, `debug` mode (docs/debugging.md).
+        options: `name`, for the user, by default the function's; `local_size` in work-items, slowest dimension first
+            (`Spec` parameters by name, ``("TILE", "2 * TILE")``), by default the runtime's choice; `index`, the type
+            of ids and extents, lp.i32 or lp.i64; `contract=False` forbids fused multiply-add; `math_accuracy`,
+            ``"high"`` or by function, ``{"sin": "low"}`` for the device's own (docs/math.md); `opt_level` 0 to 2;
+            `debug` mode (docs/debugging.md).
 
     Raises:
         CompileError: the function is no plain function, or its signature is no kernel's.

@@ -69,17 +69,21 @@ class TypeSpelling:
 
 @dataclass(frozen=True, repr=False)
 class ScalarType(Type):
-    """A number or a bool.
-
-    Args:
-        name: as the user writes it after ``lp.``.
-        kind: what the bits mean.
-        bits: width of the value; a bool has 8 in memory.
-    """
+    # A number or a bool.
 
     name: str
+    """As the user writes it after ``lp.``."""
     kind: Kind
+    """What the bits mean."""
     bits: int
+    """Width of the value; a bool has 8 in memory."""
+
+    @property
+    def __doc__(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What it is and what it is written for, for ``help``."""
+        from .type_texts import text_of_scalar
+
+        return text_of_scalar(self)
 
     def __hash__(self) -> int:
         # The others follow from it, and most tables of the front end have types as keys.

@@ -26,15 +26,19 @@ MAX_SHARED_COMPONENTS = 4
 
 @dataclass(frozen=True, repr=False)
 class VecType(Type):
-    """Some components of one scalar type, as many as `VECTOR_SIZES` says.
-
-    Args:
-        element: type of one component.
-        size: number of components.
-    """
+    # Some components of one scalar type, as many as `VECTOR_SIZES` says.
 
     element: ScalarType
+    """Type of one component."""
     size: int
+    """Number of components."""
+
+    @property
+    def __doc__(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What it is and what it is written for, for ``help``."""
+        from .type_texts import text_of_vector
+
+        return text_of_vector(self)
 
     @property
     def spelling(self) -> str:

@@ -17,7 +17,7 @@ VkPipeline; ``cache_hit``: an image that needed no compiling; ``launch``: a kern
 
 @dataclass(frozen=True, slots=True)
 class TraceEvent:
-    """One thing done."""
+    """One thing that the compiler or the runtime did while a trace ran: what, of which kernel or image, where."""
 
     kind: TraceKind
     kernel: str

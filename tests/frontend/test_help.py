@@ -11,6 +11,7 @@ import pytest
 import lapilli as lp
 from lapilli.frontend.intrinsic_texts import TEXTS
 from lapilli.frontend.intrinsics import PUBLIC_INTRINSICS, Intrinsic, Namespace
+from lapilli.ir.target_env import OPTIMISATION_PASSES
 
 STUBS = Path(lp.__file__).with_name("__init__.pyi")
 CLASSES = {
@@ -65,6 +66,13 @@ def test_every_function_says_what_the_stubs_say():
         (lp.local, "lp.local(shape)"),
         (lp.Array, "lp.asarray(numpy_array)"),
         (lp.kernel, "local_size"),
+        (lp.f32, "floating-point number of 32 bits"),
+        (lp.i8, "-128 to 127"),
+        (lp.bool_, "lp.bool_(value)"),
+        (lp.bf16, "ml_dtypes"),
+        (lp.u16x3, "A vector of 3 u16s, 6 bytes"),
+        (lp.f32x1, "A vector of 1 f32, 4 bytes"),
+        *((lp.compile_options, f'"{name}"') for name in OPTIMISATION_PASSES),
     ],
 )
 def test_help_shows_it(thing, text):
