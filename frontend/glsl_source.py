@@ -21,6 +21,9 @@ from .spirv_source import compiled_spirv
 
 LABEL = "<GLSL>"
 COMPILERS = ("glslangValidator", "glslang", "glslc")
+SHADER = "main.comp"
+BINARY = "main.spv"
+"""Named from the compiler's own folder: debug information holds the name, and equal sources make equal images."""
 TIMEOUT_S = 120
 
 _FINDING = re.compile(
@@ -47,24 +50,24 @@ def compile_source(request: SourceRequest) -> CompiledSource:
     if path is None:
         raise RuntimeFailure(f"GLSL needs one of {', '.join(COMPILERS)} on PATH, which are gone")
     with tempfile.TemporaryDirectory(prefix="lapilli-glsl-") as folder:
-        shader, binary = Path(folder) / "main.comp", Path(folder) / "main.spv"
-        shader.write_text(request.code, encoding="utf-8", errors="surrogatepass")
-        done = _run([path, *_arguments(path, request, shader, binary)], folder)
+        binary = Path(folder) / BINARY
+        (Path(folder) / SHADER).write_text(request.code, encoding="utf-8", errors="surrogatepass")
+        done = _run([path, *_arguments(path, request)], folder)
         findings = _findings(done.stdout + done.stderr, request.code)
         if done.returncode != 0 or not binary.is_file():
-            raise _error(findings, _without_paths(done.stdout + done.stderr, shader))
+            raise _error(findings, _without_paths(done.stdout + done.stderr))
         made = compiled_spirv(binary.read_bytes(), request, LABEL)
     warnings = tuple(str(found) for found in findings if found.severity == "warning")
-    images = tuple(_with_label(image, shader) for image in made.images)
+    images = tuple(_with_label(image) for image in made.images)
     return CompiledSource(images=images, warnings=(*warnings, *made.warnings), left_out=made.left_out)
 
 
-def _with_label(image: DeviceImage, shader: Path) -> DeviceImage:
+def _with_label(image: DeviceImage) -> DeviceImage:
     """Returns an image whose loops are not in a temporary file."""
 
     def labelled(site: Site) -> Site:
         place = site.location
-        if place is None or Path(place.file).name != shader.name:
+        if place is None or place.file != SHADER:
             return site
         return replace(site, location=replace(place, file=LABEL))
 
@@ -89,7 +92,7 @@ def _run(command: list[str], folder: str) -> subprocess.CompletedProcess[str]:
         raise RuntimeFailure(f"{command[0]} cannot be run: {error.strerror}") from error
 
 
-def _arguments(path: str, request: SourceRequest, shader: Path, binary: Path) -> list[str]:
+def _arguments(path: str, request: SourceRequest) -> list[str]:
     version = ".".join(map(str, min(max(request.env.vulkan_version, (1, 1)), (1, 3))))
     options = [*_definitions(request), *_folders(request)]
     # Loops that a driver ends are told by their lines.
@@ -97,8 +100,8 @@ def _arguments(path: str, request: SourceRequest, shader: Path, binary: Path) ->
     if Path(path).stem == "glslc":
         level = ["-O0"] if request.options.opt_level == 0 else ["-O"]
         target = f"--target-env=vulkan{version}"
-        return [target, "-fshader-stage=compute", *level, *debug, *options, str(shader), "-o", str(binary)]
-    return ["-V", "--target-env", f"vulkan{version}", *debug, *options, str(shader), "-o", str(binary)]
+        return [target, "-fshader-stage=compute", *level, *debug, *options, SHADER, "-o", BINARY]
+    return ["-V", "--target-env", f"vulkan{version}", *debug, *options, SHADER, "-o", BINARY]
 
 
 def _definitions(request: SourceRequest) -> list[str]:
@@ -127,7 +130,7 @@ def _findings(output: str, code: str) -> list[Diagnostic]:
         if match is None or not word:
             continue
         line = int(match["line"])
-        is_main = Path(match["file"]).name == "main.comp"
+        is_main = match["file"] == SHADER
         file = LABEL if is_main else match["file"]
         source_line = lines[line - 1] if is_main and 0 < line <= len(lines) else None
         # glslang names no column: the caret stands under the whole line.
@@ -139,9 +142,9 @@ def _findings(output: str, code: str) -> list[Diagnostic]:
     return found
 
 
-def _without_paths(output: str, shader: Path) -> str:
+def _without_paths(output: str) -> str:
     """Returns what the compiler said, without the temporary file: glslang first names it in a line of its own."""
-    lines = (line.replace(str(shader), LABEL) for line in output.splitlines())
+    lines = (line.replace(SHADER, LABEL) for line in output.splitlines())
     return "\n".join(line for line in lines if line.strip() not in ("", LABEL))
 
 

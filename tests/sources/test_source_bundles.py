@@ -288,6 +288,17 @@ def test_a_log_without_lines_names_no_temporary_file(device, built, source):
     assert "lapilli-glsl-" not in str(caught.value) + caught.value.log
 
 
+@pytest.mark.behaviour("KB-10")
+def test_equal_shaders_make_equal_images(device, built):
+    """Debug information holds the name of the file that the compiler read, which is no part of the source."""
+    if not device.ext_oneapi_can_compile(Language.GLSL):
+        pytest.skip("glslang is not installed")
+    text = "#version 450\nlayout(binding = 0) buffer B { int b[]; };\nvoid main() { b[0] = 1; }\n"
+    first, second = (built(Language.GLSL, text, lp.BuildOptions("-g")) for _ in range(2))
+    assert first == second
+    assert [i.spirv() for i in first] == [i.spirv() for i in second]
+
+
 @pytest.mark.behaviour("SRC-17")
 def test_properties(context):
     for props in ([object()], "-O1", ["-O1"], 3):
