@@ -13,8 +13,6 @@ from .errors import MembersByName
 
 VENDOR_BASE = 0x10000
 """First number of the aspects that SYCL does not define."""
-FIRST_TARGET = 0x20000
-"""First number of the targets of the device configuration, which a device has as it has aspects."""
 
 
 class Aspect(enum.IntEnum, metaclass=MembersByName):

@@ -22,7 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, cast
 
-from .aspects import FIRST_TARGET, VENDOR_BASE, Aspect
+from .aspects import VENDOR_BASE, Aspect
 from .config import config
 from .errors import InvalidError
 
@@ -35,6 +35,7 @@ MAX_ITEMS: Final = 256
 FIRST_USER_NUMBER: Final = 0x40000000
 """From here on targets that name no aspect number get one, by their name."""
 UINT32_MAX: Final = 0xFFFFFFFF
+_ASPECT_NUMBERS: Final = frozenset(map(int, Aspect))
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}")
 _DEVICE = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{4,8}")
@@ -205,9 +206,7 @@ def _target(name: str, value: object, old: Target | None, where: str) -> Target:
         key: check(members[key], f"{where}: {key}") for key, check in _MEMBERS.items() if key in members
     }
     if "aspect_number" in members:
-        checked["aspect_number"] = _integer(
-            members["aspect_number"], f"{where}: aspect_number", least=FIRST_TARGET
-        )
+        checked["aspect_number"] = _target_number(members["aspect_number"], f"{where}: aspect_number")
     sources = dict(old.sources) if old is not None else {}
     for key in checked:
         sources.pop(key, None)  # what the older file said of it is no longer true
@@ -257,9 +256,18 @@ def _list(value: object, where: str) -> list[object]:
     return items
 
 
-def _integer(value: object, where: str, least: int = 1) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= UINT32_MAX:
-        raise _bad(where, f"an integer from {least} to {UINT32_MAX}", repr(value)[:80])
+def _target_number(value: object, where: str) -> int:
+    number = _integer(value, where)
+    if number in _ASPECT_NUMBERS:
+        raise _bad(
+            where, "a number that no aspect has", f"{number}, which is '{Aspect(number).name.lower()}'"
+        )
+    return number
+
+
+def _integer(value: object, where: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= UINT32_MAX:
+        raise _bad(where, f"an integer from 1 to {UINT32_MAX}", repr(value)[:80])
     return value
 
 

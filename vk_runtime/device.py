@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from ..ir.aspects import FIRST_TARGET, Aspect
+from ..ir.aspects import Aspect
 from ..ir.errors import DeviceLostError, InvalidError
 from ..ir.target_env import TargetEnv
 from .backend import VulkanObject
@@ -154,7 +154,7 @@ class Device(VulkanObject):
             raise ConstraintError(
                 f"Device.has takes an aspect such as lp.Aspect.FP64, found {aspect!r} of type {type_name(aspect)}"
             )
-        return aspect >= FIRST_TARGET and aspect in self._target_numbers
+        return not isinstance(aspect, Aspect) and aspect in self._target_numbers
 
     @cached_property
     def targets(self) -> tuple[str, ...]:

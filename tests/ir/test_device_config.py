@@ -134,7 +134,9 @@ def test_checks_of_what_is_there():
         ({"targets": {"t": {"features": ["no feature"]}}}, "names of Vulkan features"),
         ({"targets": {"t": {"source": 3}}}, "an object"),
         ({"targets": {"t": {"source": {"aspects": 3}}}}, "texts"),
-        ({"targets": {"t": {"aspect_number": 6}}}, "from 131072"),
+        ({"targets": {"t": {"aspect_number": 0}}}, "from 1"),
+        ({"targets": {"t": {"aspect_number": 6}}}, "that no aspect has, found 6, which is 'fp64'"),
+        ({"targets": {"t": {"aspect_number": 0x10000}}}, "'vk_int8'"),
         ({"targets": {"t": {"aspect_number": 0x20000}}}, "target 'lavapipe'"),
         ({"targets": {str(i): {} for i in range(4097)}}, "4096 targets"),
     ],
@@ -143,6 +145,11 @@ def test_a_wrong_configuration_is_refused_by_name(data, message):
     with pytest.raises(lp.InvalidError, match=message) as caught:
         merged(data)
     assert "test.json" in str(caught.value)
+
+
+@pytest.mark.parametrize("number", [7, 1000, 0x10FFF, 0xFFFFFFFF])
+def test_a_target_may_have_any_number_that_no_aspect_has(number):
+    assert merged({"targets": {"t": {"aspect_number": number}}}).name_of(number) == "t"
 
 
 @pytest.mark.parametrize(
