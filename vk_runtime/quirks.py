@@ -242,6 +242,17 @@ QUIRKS: tuple[Quirk, ...] = (
         test="tests/device/test_fuzz_findings.py",
     ),
     Quirk(
+        name="taken-for-numbers",
+        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+        versions=((22, 3), (22, 4)),
+        fault="Takes a product for a number where one factor is finite and may be zero and the other may be infinite "
+        "(nir_range_analysis.c): max(2.0, 0.0 * inf) is NaN.  Takes -0.0 for positive, and leaves |x| out.",
+        remedy="TargetEnv.folds_zeros: the finite factor is hidden and |x| made of bits: "
+        "passes/convert_to_spirv/taken_for_numbers.py.",
+        test="tests/device/test_fuzz_findings.py",
+        shown_by="tests/device/test_fuzz_findings.py",
+    ),
+    Quirk(
         name="unsigned-extrema",
         drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
         versions=None,

@@ -73,7 +73,7 @@ def may_be_known_zero(value: SSAValue, depth: int) -> bool:
         return _is_known(condition, depth) and any(may_be_known_zero(arm, depth - 1) for arm in arms)
     if isinstance(owner, scf.IfOp):
         return _is_known(owner.cond, depth) and any(
-            may_be_known_zero(arm, depth - 1) for arm in _yielded(owner, value)
+            may_be_known_zero(arm, depth - 1) for arm in yielded(owner, value)
         )
     if owner.name.startswith("vector.") or len(owner.operands) == 1:
         return any(may_be_known_zero(operand, depth - 1) for operand in owner.operands)
@@ -97,7 +97,7 @@ def _is_element(value: SSAValue) -> bool:
     return isinstance(owner, spirv.VariableOp)
 
 
-def _yielded(op: scf.IfOp, value: SSAValue) -> list[SSAValue]:
+def yielded(op: scf.IfOp, value: SSAValue) -> list[SSAValue]:
     """Returns what the arms of a branch give for one of its results."""
     number = op.results.index(value)
     ends = [region.block.last_op for region in op.regions if region.blocks]

@@ -17,6 +17,7 @@ from .expansions import Expansion
 from .float_expression import FloatExpression
 from .function_lowering import FunctionLowering, Handler
 from .known_zeros import factor, summand
+from .taken_for_numbers import absolute
 from .types import float_type, scalar_of, with_scalar
 
 
@@ -115,7 +116,7 @@ def _power(fn: FunctionLowering, op: Operation) -> None:
 
 
 HANDLERS: dict[type[Operation], Handler] = {
-    math.AbsFOp: _function(spirv.GLFAbsOp),
+    math.AbsFOp: absolute,
     math.SqrtOp: _function(spirv.GLSqrtOp),
     math.RsqrtOp: _function(spirv.GLInverseSqrtOp),
     math.FmaOp: _fma,

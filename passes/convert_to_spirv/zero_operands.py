@@ -16,12 +16,14 @@ from ...ir.dialects import spirv
 from .float_order import attributes_of_product
 from .function_lowering import NO_CONTRACTION_ATTRIBUTES, FunctionLowering
 from .known_zeros import factor
+from .taken_for_numbers import factors, hidden_if_finite
 from .types import float_type
 
 
 def mulf(fn: FunctionLowering, op: Operation) -> None:
     """Lowers `arith.mulf`."""
-    a, b = _operands(fn, op)
+    float_type(op.operands[0].type)
+    a, b = factors(fn, *op.operands)
     if _is_positive_zero(fn, a):
         a, b = b, a
     if _is_positive_zero(fn, b):
@@ -38,6 +40,7 @@ def divf(fn: FunctionLowering, op: Operation) -> None:
     a, b = _operands(fn, op)
     divisor = fn.constant_number(b)
     if divisor is not None and divisor == 0:
+        a = hidden_if_finite(fn, op.operands[0], a)
         fn.values[op.results[0]] = _times(fn, a, math.copysign(math.inf, divisor))
     elif _is_positive_zero(fn, a):
         quotient = fn.emit(

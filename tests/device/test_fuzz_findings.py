@@ -269,3 +269,53 @@ def bounded(x: lp.In[lp.i32], out: lp.Out[lp.i64, 2]):
     a, large = -x.astype(np.int64), np.full(6, 1 << 40)
     expected = [np.minimum(a, 7), np.maximum(a, -7), a, large]
     np.testing.assert_array_equal(out.numpy().T, expected)
+
+
+NOTHING = lp.SpecializationId(lp.f32, 0.0)
+
+
+@lp.kernel(contract=False)
+def products_without_a_value(x: lp.In[lp.f32], n: lp.In[lp.i32], out: lp.Out[lp.f32]):
+    positive = max(lp.math.trunc(x[0]), -0.0)
+    is_none = lp.f32(n[0] > 0)
+    out[0] = max(2.0, is_none * positive)
+    out[1] = min(positive * lp.f32(n[0]), 2.0)
+    out[2] = max(2.0, lp.f32(n[0]) / 0.0)
+    out[3] = max(2.0, min(is_none, NOTHING) * max(x[0], x[1], 1.0))
+    factor = 0.0
+    if n[0] > 0:
+        factor = 1.0
+    out[4] = max(2.0, factor * (positive + 1.0))
+    out[5] = max(2.0, -is_none * abs(positive))
+
+
+def test_products_that_are_not_numbers(device):
+    """Mesa took 0.0 * inf for a number where it knew each factor for one, so that max and min gave NaN."""
+    x, n, out = np.float32([np.inf, 1]), np.zeros(1, np.int32), lp.zeros(6, device=device)
+    products_without_a_value[1](lp.asarray(x, device=device), lp.asarray(n, device=device), out)
+    assert out.numpy().tolist() == [2] * 6
+
+
+CHOSEN_ZEROS = """
+@lp.kernel
+def chosen_zeros(n: lp.In[lp.i32], out: lp.Out[lp.f32]):
+    zero: lp.TYPE = -0.0 if n[0] > 0 else 1.0
+    for k in range(2):
+        zero = -0.0 if n[k] > 0 else 1.0
+    other = lp.TYPE(1.0)
+    if n[0] > 0:
+        other = lp.TYPE(-0.0)
+    out[0] = lp.f32(abs(max(zero, -0.0)))
+    out[1] = lp.f32(abs(other))
+    out[2] = lp.f32(abs(lp.math.floor(other * 0.5)))
+"""
+
+
+@pytest.mark.parametrize("type_", ["f32", "f16", "f64"])
+def test_signs_of_chosen_zeros(device, type_):
+    """Mesa took -0.0 for a number that is not negative, and left out what takes its sign."""
+    if not device.has({"f16": lp.Aspect.FP16, "f64": lp.Aspect.FP64}.get(type_, lp.Aspect.CPU)):
+        pytest.skip(f"the device lacks {type_}")
+    n, out = lp.asarray(np.ones(2, np.int32), device=device), lp.zeros(3, device=device)
+    lp.kernel_from_source(CHOSEN_ZEROS.replace("TYPE", type_))[1](n, out)
+    assert np.signbit(out.numpy()).tolist() == [False] * 3

@@ -1,0 +1,126 @@
+"""Products that Mesa takes for numbers although they may be NaN, and signs that it takes for positive.
+
+Its range analysis (nir_range_analysis.c) follows choices, minima, maxima, sums and conversions of
+integers.  It says that a * b is a number where both are numbers and one is finite and *may* be zero, where it means
+cannot be: 0.0 * inf is NaN.  llvmpipe believes it, and max(2.0, 0.0 * inf) is NaN.  And it says that -0.0 is not
+negative, so that |x| is left out where x is chosen from -0.0 and positive numbers.
+
+So the finite factor of such a product is hidden (`known_zeros`), and |x| takes the sign from the bits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects import math as math_dialect
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...ir.dialects import spirv
+from ...ir.dialects.spec_constant import GetOp
+from ...ir.narrowing import is_float_attribute
+from .float_expression import FloatExpression
+from .function_lowering import FunctionLowering
+from .known_zeros import factor, hidden, hides, yielded
+from .types import float_type
+
+_DEPTH = 8
+"""How many operations are followed, as Mesa does without an end; what lies behind counts as a number."""
+
+_FROM_INTEGERS = (arith.SIToFPOp, arith.UIToFPOp)
+_EXTREMA = (arith.MinnumfOp, arith.MaxnumfOp)
+_SUMS = (arith.AddfOp, arith.SubfOp)
+_AS_OPERAND = (arith.NegfOp, math_dialect.AbsFOp, math_dialect.FloorOp, math_dialect.CeilOp, math_dialect.TruncOp)
+
+
+@dataclass(frozen=True)
+class _Claims:
+    """What Mesa may take a value for."""
+
+    is_number: bool
+    is_finite: bool
+
+
+_NOTHING, _FINITE = _Claims(False, False), _Claims(True, True)
+
+
+def factors(fn: FunctionLowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """Returns the lowered operands of a product."""
+    first, second = factor(fn, a), factor(fn, b)
+    if hides(fn):
+        left, right = _claims(a, _DEPTH), _claims(b, _DEPTH)
+        if left.is_number and right.is_number and left.is_finite != right.is_finite:
+            first = hidden_if_finite(fn, a, first) if left.is_finite else first
+            second = hidden_if_finite(fn, b, second) if right.is_finite else second
+    return first, second
+
+
+def hidden_if_finite(fn: FunctionLowering, value: SSAValue, lowered: SSAValue) -> SSAValue:
+    """Returns a lowered factor beside one that may be infinite; constants are no zeros, or are hidden already."""
+    is_hidden = hides(fn) and fn.constant_number(lowered) is None and _claims(value, _DEPTH).is_finite
+    return hidden(fn, lowered) if is_hidden else lowered
+
+
+def _claims(value: SSAValue, depth: int) -> _Claims:
+    owner = value.owner
+    if isinstance(owner, Block):
+        return _NOTHING
+    if depth == 0:
+        return _FINITE if _is_followed(owner) else _NOTHING
+    if isinstance(owner, arith.ConstantOp):
+        return _of_constant(owner)
+    if isinstance(owner, GetOp | arith.SIToFPOp | arith.UIToFPOp):
+        return _FINITE
+    inner = [_claims(operand, depth - 1) for operand in _sources(owner, value)]
+    if not inner:
+        return _NOTHING
+    are_numbers, are_finite = all(c.is_number for c in inner), all(c.is_finite for c in inner)
+    if isinstance(owner, _EXTREMA):
+        return _Claims(any(c.is_number for c in inner), are_finite)
+    if isinstance(owner, _SUMS) or isinstance(owner, arith.MulfOp):
+        return _Claims(are_numbers and any(c.is_finite for c in inner), False)
+    return _Claims(are_numbers, are_finite)
+
+
+def _is_followed(owner: Operation) -> bool:
+    return isinstance(owner, arith.ConstantOp | GetOp | arith.SelectOp | scf.IfOp | arith.MulfOp) or isinstance(
+        owner, (*_FROM_INTEGERS, *_EXTREMA, *_SUMS, *_AS_OPERAND)
+    )
+
+
+def _sources(owner: Operation, value: SSAValue) -> list[SSAValue]:
+    """Returns the floats that a value is made of; [] where Mesa says nothing about such an operation."""
+    if isinstance(owner, arith.SelectOp):
+        return list(owner.operands[1:])
+    if isinstance(owner, scf.IfOp):  # short branches become selections
+        return yielded(owner, value)
+    return list(owner.operands) if _is_followed(owner) else []
+
+
+def _of_constant(constant: arith.ConstantOp) -> _Claims:
+    if not is_float_attribute(constant.value):
+        return _FINITE
+    number = constant.value.value.data
+    return _Claims(not math.isnan(number), math.isfinite(number))
+
+
+def absolute(fn: FunctionLowering, op: Operation) -> None:
+    """Lowers `math.absf`."""
+    operand, result = op.operands[0], op.results[0]
+    type_ = fn.type(float_type(result.type))
+    value = fn.value(operand)
+    if not fn.module.env.folds_zeros or not _is_followed_from(operand):
+        fn.values[result] = fn.emit(spirv.GLFAbsOp, (value,), type_)
+    elif type_ is f32:
+        bits = fn.emit(spirv.BitcastOp, (value,), i32)
+        size = fn.emit(spirv.BitwiseAndOp, (bits, fn.constant(i32, (1 << 31) - 1)), i32)
+        fn.values[result] = fn.emit(spirv.BitcastOp, (size,), f32)
+    else:
+        fn.values[result] = FloatExpression(fn, type_).absolute(hidden(fn, value) if hides(fn) else value)
+
+
+def _is_followed_from(value: SSAValue) -> bool:
+    owner = value.owner
+    return not isinstance(owner, Block) and _is_followed(owner)
