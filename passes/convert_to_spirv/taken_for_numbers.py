@@ -29,10 +29,12 @@ from .types import float_type
 _DEPTH = 8
 """How many operations are followed, as Mesa does without an end; what lies behind counts as a number."""
 
-_FROM_INTEGERS = (arith.SIToFPOp, arith.UIToFPOp)
 _EXTREMA = (arith.MinnumfOp, arith.MaxnumfOp)
-_SUMS = (arith.AddfOp, arith.SubfOp)
-_AS_OPERAND = (arith.NegfOp, math_dialect.AbsFOp, math_dialect.FloorOp, math_dialect.CeilOp, math_dialect.TruncOp)
+_SUMS = (arith.AddfOp, arith.SubfOp, arith.MulfOp)
+_OPPOSITES = (arith.NegfOp, math_dialect.AbsFOp)
+_ROUNDED = (math_dialect.FloorOp, math_dialect.CeilOp, math_dialect.TruncOp)
+_FINITE_ONES = (arith.ConstantOp, GetOp, arith.SIToFPOp, arith.UIToFPOp)
+_FOLLOWED = (arith.SelectOp, scf.IfOp, *_FINITE_ONES, *_EXTREMA, *_SUMS, *_OPPOSITES, *_ROUNDED)
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,10 @@ def _claims(value: SSAValue, depth: int) -> _Claims:
     if isinstance(owner, Block):
         return _NOTHING
     if depth == 0:
-        return _FINITE if _is_followed(owner) else _NOTHING
+        return _FINITE if isinstance(owner, _FOLLOWED) else _NOTHING
     if isinstance(owner, arith.ConstantOp):
         return _of_constant(owner)
-    if isinstance(owner, GetOp | arith.SIToFPOp | arith.UIToFPOp):
+    if isinstance(owner, _FINITE_ONES):
         return _FINITE
     inner = [_claims(operand, depth - 1) for operand in _sources(owner, value)]
     if not inner:
@@ -79,15 +81,9 @@ def _claims(value: SSAValue, depth: int) -> _Claims:
     are_numbers, are_finite = all(c.is_number for c in inner), all(c.is_finite for c in inner)
     if isinstance(owner, _EXTREMA):
         return _Claims(any(c.is_number for c in inner), are_finite)
-    if isinstance(owner, _SUMS) or isinstance(owner, arith.MulfOp):
+    if isinstance(owner, _SUMS):
         return _Claims(are_numbers and any(c.is_finite for c in inner), False)
     return _Claims(are_numbers, are_finite)
-
-
-def _is_followed(owner: Operation) -> bool:
-    return isinstance(owner, arith.ConstantOp | GetOp | arith.SelectOp | scf.IfOp | arith.MulfOp) or isinstance(
-        owner, (*_FROM_INTEGERS, *_EXTREMA, *_SUMS, *_AS_OPERAND)
-    )
 
 
 def _sources(owner: Operation, value: SSAValue) -> list[SSAValue]:
@@ -96,7 +92,7 @@ def _sources(owner: Operation, value: SSAValue) -> list[SSAValue]:
         return list(owner.operands[1:])
     if isinstance(owner, scf.IfOp):  # short branches become selections
         return yielded(owner, value)
-    return list(owner.operands) if _is_followed(owner) else []
+    return list(owner.operands) if isinstance(owner, _FOLLOWED) else []
 
 
 def _of_constant(constant: arith.ConstantOp) -> _Claims:
@@ -111,7 +107,7 @@ def absolute(fn: FunctionLowering, op: Operation) -> None:
     operand, result = op.operands[0], op.results[0]
     type_ = fn.type(float_type(result.type))
     value = fn.value(operand)
-    if not fn.module.env.folds_zeros or not _is_followed_from(operand):
+    if not fn.module.env.folds_zeros or not isinstance(operand.owner, _FOLLOWED):
         fn.values[result] = fn.emit(spirv.GLFAbsOp, (value,), type_)
     elif type_ is f32:
         bits = fn.emit(spirv.BitcastOp, (value,), i32)
@@ -119,8 +115,3 @@ def absolute(fn: FunctionLowering, op: Operation) -> None:
         fn.values[result] = fn.emit(spirv.BitcastOp, (size,), f32)
     else:
         fn.values[result] = FloatExpression(fn, type_).absolute(hidden(fn, value) if hides(fn) else value)
-
-
-def _is_followed_from(value: SSAValue) -> bool:
-    owner = value.owner
-    return not isinstance(owner, Block) and _is_followed(owner)

@@ -14,6 +14,7 @@ import lapilli as lp
 
 from .differential import Mismatch, Program
 from .group_programs import check
+from .value_differential import ValueProgram
 
 KERNELS = 4
 """Kernels of one file."""
@@ -53,12 +54,16 @@ def _one(seed: int, folder: Path) -> tuple[int, int]:
                 print(f"seed {seed}: {type(error).__name__}: {error}")
     if not failures:
         program.path.unlink()
-    try:
-        check(seed, devices[1:], program.types)
-    except (AssertionError, lp.Error) as error:
-        failures += 1
-        print(f"work-groups of seed {seed}: {type(error).__name__}: {error}")
-    return len(devices) * (KERNELS + 1), failures
+    for what, run in (
+        ("work-groups", lambda: check(seed, devices[1:], program.types)),
+        ("values", lambda: ValueProgram(seed, program.types).check(devices)),
+    ):
+        try:
+            run()
+        except (AssertionError, lp.Error) as error:
+            failures += 1
+            print(f"{what} of seed {seed}: {type(error).__name__}: {error}")
+    return len(devices) * (KERNELS + 2), failures
 
 
 if __name__ == "__main__":

@@ -225,10 +225,16 @@ def _operators():
         ("+", "add"), ("-", "sub"), ("*", "mul"), ("//", "floordiv"), ("%", "mod"), ("&", "and"), ("|", "or"),
         ("^", "xor"), ("<<", "lshift"), (">>", "rshift"),
     ):  # fmt: skip
-        setattr(Number, f"__{name}__", lambda a, b, s=symbol: binary(s, a, b))
+        setattr(
+            Number, f"__{name}__", lambda a, b, s=symbol: binary(s, a, b) if _is_plain(b) else NotImplemented
+        )
         setattr(Number, f"__r{name}__", lambda a, b, s=symbol: binary(s, b, a))
     for function in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne):
         setattr(Number, f"__{function.__name__}__", lambda a, b, f=function: compare(f, a, b))
+
+
+def _is_plain(value):
+    return isinstance(value, (Number, int, float))
 
 
 _operators()
