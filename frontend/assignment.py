@@ -136,7 +136,7 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
         held = (
             settled_value(fb, value, node)
             if wanted is None
-            else _converted(fb, value, wanted, node, f"variable '{name}'")
+            else _converted(fb, value, wanted, node, _called(name))
         )
         held = held_by(name, held, None if name in fb.declared else value)
         if isinstance(held, FixedArray) and keeps_memory(fb, name):
@@ -162,11 +162,18 @@ def settled_value(fb: FunctionBuilder, value: Value, node: ast.AST) -> Value:
     return value
 
 
+def _called(name: str) -> str:
+    """Returns what messages call a variable."""
+    return "the returned value" if name == VALUE else f"variable '{name}'"
+
+
 def _converted(fb: FunctionBuilder, value: Value, wanted: VariableType, node: ast.AST, what: str) -> Value:
     if isinstance(wanted, ScalarType):
         return store_convert(fb, value, wanted, node, what)
     if isinstance(wanted, VecType | StructType):
         return convert_composite(fb, value, wanted, node, what)
+    if isinstance(wanted, FixedArray) and not (isinstance(value, FixedArray) and value.type == wanted.type):
+        return convert_composite(fb, value, wanted.type, node, what)
     if isinstance(wanted, tuple) and isinstance(value, Tuple) and len(wanted) == len(value.items):
         pairs = zip(value.items, wanted, strict=True)
         return Tuple(tuple(_converted(fb, item, kind, node, what) for item, kind in pairs))
@@ -186,7 +193,7 @@ def _join_type(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> N
         fb.changed |= fb.read_types & {name}
         return
     if name in fb.declared:
-        _converted(fb, value, known, node, f"variable '{name}'")
+        _converted(fb, value, known, node, _called(name))
         return
     joined = _joined(known, found)
     if joined is None:
@@ -200,7 +207,7 @@ def _no_join(
     fb: FunctionBuilder, name: str, known: VariableType, found: Value, node: ast.AST
 ) -> CompileError:
     is_result = name == VALUE
-    what = "the returned value" if is_result else f"variable '{name}'"
+    what = _called(name)
     message = (
         f"{what} is {_spelled(known)} in one place and {describe(found)} in another: the types do not join"
     )
@@ -303,12 +310,13 @@ def declare_annotated(fb: FunctionBuilder, node: ast.AnnAssign) -> None:
     annotation = fb.evaluate(_unquoted(node.annotation))
     obj = annotation.obj if isinstance(annotation, Static) else None
     scalar = scalar_of(obj)
-    if isinstance(obj, FixedArrayType):
-        return
+    kind: VariableType | None = scalar
     composite = value_type_of(obj)
-    if scalar is None and isinstance(composite, VecType | StructType):
-        scalar = composite
-    if scalar is None:
+    if kind is None and isinstance(composite, VecType | StructType):
+        kind = composite
+    elif isinstance(composite, FixedArrayType):
+        kind = FixedArray(composite, None)
+    if kind is None:
         raise fb.error(
             node.annotation,
             f"a variable's annotation is a type such as lp.f32, found {describe(annotation)}",
@@ -316,11 +324,12 @@ def declare_annotated(fb: FunctionBuilder, node: ast.AnnAssign) -> None:
             hint="leave it out: the type of a variable follows from its values",
         )
     name = node.target.id
-    if fb.variable_types.get(name, scalar) != scalar:
+    known = fb.variable_types.get(name, kind)
+    if _joined(known, kind) is None or (isinstance(kind, ScalarType) and known != kind):
         raise fb.error(
             node, f"variable '{name}' is annotated with two types", "LP2037", hint="use two variables"
         )
-    fb.variable_types[name] = scalar
+    fb.variable_types[name] = kind
     fb.declared.add(name)
     fb.assigned_at[name] = node
 

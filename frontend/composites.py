@@ -10,7 +10,7 @@ from .fixed_arrays import construct_fixed, whole_of
 from .function_builder import FunctionBuilder
 from .struct_types import StructType
 from .types import FixedArrayType, ScalarType, Type
-from .values import Composite, FixedArray, Scalar, Value, describe
+from .values import Composite, FixedArray, Scalar, Tuple, Value, describe
 from .vector_types import VecType
 
 
@@ -22,6 +22,8 @@ def value_type(value: Value) -> Type:
 
 def convert_composite(fb: FunctionBuilder, value: Value, wanted: Type, node: ast.AST, what: str) -> Value:
     """Converts a value as storing does: components within a kind, structs not at all.
+
+    A tuple of as many numbers is a vector or a fixed array where one is wanted, as it is on the host.
 
     Raises:
         CompileError: it is of another type.
@@ -39,12 +41,31 @@ def convert_composite(fb: FunctionBuilder, value: Value, wanted: Type, node: ast
         assert isinstance(value, Composite)
         items = [store_convert(fb, item, wanted.element, node, what) for item in value.items]
         return Composite(tuple(items), wanted)
+    numbers = _numbers_of_tuple(value)
+    if isinstance(wanted, VecType | FixedArrayType) and numbers and len(numbers) == wanted.size:
+        items = [store_convert(fb, item, wanted.element, node, what) for item in numbers]
+        if isinstance(wanted, VecType):
+            return Composite(tuple(items), wanted)
+        return construct_fixed(fb, wanted, [fb.ssa(item) for item in items])
     raise fb.error(
         node,
         f"{what} holds {wanted!r}, found {describe(value)}",
         "LP2033",
         hint=f"make one: {wanted!r}(…)",
     )
+
+
+def _numbers_of_tuple(value: Value) -> list[Scalar] | None:
+    """Returns the numbers in a tuple, and in tuples in it, in C order; None where it holds anything else."""
+    if not isinstance(value, Tuple) or isinstance(value, Composite):
+        return None
+    numbers: list[Scalar] = []
+    for item in value.items:
+        found = [item] if isinstance(item, Scalar) else _numbers_of_tuple(item)
+        if found is None:
+            return None
+        numbers += found
+    return numbers
 
 
 def typed_composite(kind: VecType | StructType) -> Composite:

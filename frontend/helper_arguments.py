@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import types as python_types
+from typing import Any, Optional, cast
 
+from ..ir.errors import CompileError
 from .assignment import without_rows
 from .captured_objects import captured
 from .captures import defaults_of
@@ -14,7 +16,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import F32
 from .source import FunctionSource
 from .struct_types import StructType, value_type_of
-from .types import FixedArrayType, ScalarType, scalar_of
+from .types import FixedArrayType, ScalarType, TypeSpelling, scalar_of
 from .values import (
     BoundMethod,
     Elements,
@@ -185,26 +187,56 @@ def annotated(
 
 
 def annotation_type(fb: FunctionBuilder, source: FunctionSource, annotation: ast.expr | None) -> object:
-    """Returns the type of values that a helper's annotation names, or Python's own int, float, bool; else None."""
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        try:
-            annotation = ast.parse(annotation.value, mode="eval").body
-        except SyntaxError:
-            return None
-    parts: list[str] = []
-    while isinstance(annotation, ast.Attribute):
-        parts.append(annotation.attr)
-        annotation = annotation.value
-    if not isinstance(annotation, ast.Name):
-        return None  # an array or something that only type checkers read
-    obj = source.resolve(annotation.id)
-    fb.module.captures.read_name(source, annotation.id, obj)
-    for part in reversed(parts):
-        owner, obj = obj, getattr(obj, part, None)
-        fb.module.captures.read_attribute(owner, part, obj)
+    """Returns the type of values that a helper's annotation names, or Python's own int, float, bool; else None.
+
+    What a parameter may be beside None, ``lp.f32 | None``, counts like the type alone.
+    """
+    obj = _meaning(fb, source, annotation)
     if isinstance(obj, ScalarType):
         return obj
     composite = value_type_of(obj)
     if isinstance(composite, VecType | StructType | FixedArrayType):
         return composite
     return obj if isinstance(obj, type) and scalar_of(obj) is not None else None
+
+
+def _meaning(fb: FunctionBuilder, source: FunctionSource, annotation: ast.expr | None) -> object:
+    """Returns what an annotation means; None where it is an array or something that only type checkers read."""
+    match annotation:
+        case ast.Constant(value=str() as text):
+            try:
+                return _meaning(fb, source, ast.parse(text, mode="eval").body)
+            except (SyntaxError, ValueError):
+                return None
+        case ast.Constant(value=int() as number):
+            return number
+        case ast.Name(id=name):
+            obj = source.resolve(name)
+            fb.module.captures.read_name(source, name, obj)
+            return obj
+        case ast.Attribute(value=of, attr=name):
+            owner = _meaning(fb, source, of)
+            obj = getattr(owner, name, None)
+            fb.module.captures.read_attribute(owner, name, obj)
+            return obj
+        case ast.BinOp(left=ast.Constant(value=None), op=ast.BitOr(), right=kind):
+            return _meaning(fb, source, kind)
+        case ast.BinOp(left=kind, op=ast.BitOr(), right=ast.Constant(value=None)):
+            return _meaning(fb, source, kind)
+        case ast.Subscript(value=of, slice=written):
+            return _with_brackets(fb, source, _meaning(fb, source, of), written)
+        case _:
+            return None
+
+
+def _with_brackets(fb: FunctionBuilder, source: FunctionSource, of: object, written: ast.expr) -> object:
+    """Returns what ``lp.Vec[lp.f32, 3]``, ``lp.FixedArray[lp.f32, N]`` and ``Optional[lp.f32]`` mean."""
+    if of is Optional:
+        return _meaning(fb, source, written)
+    if not isinstance(of, type) or not issubclass(of, TypeSpelling):
+        return None
+    items = written.elts if isinstance(written, ast.Tuple) else [written]
+    try:
+        return cast("Any", of)[tuple(_meaning(fb, source, item) for item in items)]
+    except CompileError:
+        return None  # of a length that has to be computed

@@ -37,7 +37,7 @@ from .lost_stores import note_lost_stores
 from .names import typed_value
 from .source import FunctionSource
 from .struct_types import StructType
-from .types import ScalarType
+from .types import FixedArrayType, ScalarType
 from .values import (
     Array,
     Composite,
@@ -250,8 +250,10 @@ def _facts(source: FunctionSource) -> FunctionFacts:
 
 def _declare_result(helper: FunctionBuilder, source: FunctionSource) -> None:
     wanted = annotation_type(helper, source, source.tree.returns)
-    if isinstance(wanted, ScalarType | VecType | StructType) and helper.facts.returns:
-        helper.variable_types[VALUE] = wanted
+    if isinstance(wanted, ScalarType | VecType | StructType | FixedArrayType) and helper.facts.returns:
+        helper.variable_types[VALUE] = (
+            FixedArray(wanted, None) if isinstance(wanted, FixedArrayType) else wanted
+        )
         helper.declared.add(VALUE)
 
 

@@ -11,7 +11,7 @@ import enum
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast, get_origin
 
 import numpy as np
 
@@ -61,6 +61,13 @@ class Type:
 
     def __str__(self) -> str:
         return self.spelling
+
+    def __or__(self, other: Any) -> Any:
+        """Makes ``lp.f32 | None`` an annotation: type checkers ask for it where a helper's default is None."""
+        return Union[self, other]  # noqa: UP007 - the operator is what this defines
+
+    def __ror__(self, other: Any) -> Any:
+        return Union[other, self]  # noqa: UP007
 
 
 class TypeSpelling:
