@@ -46,6 +46,9 @@ LayoutKey = tuple[tuple[tuple[int, int], ...], int]
 CACHED_PIPELINES = 512
 """Pipelines that are kept though nobody holds them: a function that makes kernels comes with equal ones again."""
 
+CACHED_CODE_BYTES = 4 << 20
+"""SPIR-V that they are made of, at most: llvmpipe keeps about 50 bytes for each."""
+
 LIVING_PIPELINES = 2048
 """Pipelines of a device beyond which prepared launches are forgotten, and with them the pipelines that only they hold:
 llvmpipe takes 150 to 500 KB for each."""
@@ -61,6 +64,7 @@ class ShaderModule(Handle):
     """A VkShaderModule."""
 
     def __init__(self, device: LogicalDevice, image: DeviceImage) -> None:
+        self.code_bytes = len(image.spirv)
         code = ffi.new("uint32_t[]", len(image.spirv) // 4)
         ffi.memmove(code, image.spirv, len(image.spirv))
         info = make("VkShaderModuleCreateInfo", codeSize=len(image.spirv), pCode=code)
@@ -110,6 +114,7 @@ class Pipeline(Handle):
         self.layout = layout
         self.kernel_name = kernel_name or entry_point
         """What messages call it."""
+        self.code_bytes = module.code_bytes
         self.is_warm = False
         """Whether the driver has machine code of it, see `warm_up`."""
         required: Any = NULL
@@ -153,6 +158,8 @@ class PipelineStore:
         self._set_layouts: dict[tuple[tuple[int, int], ...], DescriptorSetLayout] = {}
         self._layouts: dict[LayoutKey, PipelineLayout] = {}
         self._pipelines: OrderedDict[object, Pipeline] = OrderedDict()
+        self._code_bytes = 0
+        """Of these."""
         self._living: WeakValueDictionary[object, Pipeline] = WeakValueDictionary()
         """Pipelines that somebody holds, a kernel bundle for one: they are found however many were made since; so are
         modules."""
@@ -296,10 +303,16 @@ class PipelineStore:
             return read_statistics(self._device, pipeline.raw)
 
     def _keep(self, key: object, pipeline: Pipeline) -> None:
-        self._pipelines[key] = pipeline
-        self._pipelines.move_to_end(key)
-        if len(self._pipelines) > CACHED_PIPELINES:
-            self._pipelines.popitem(last=False)
+        pipelines = self._pipelines
+        if key in pipelines:
+            pipelines.move_to_end(key)
+            return
+        pipelines[key] = pipeline
+        self._code_bytes += pipeline.code_bytes
+        while len(pipelines) > 1 and (
+            len(pipelines) > CACHED_PIPELINES or self._code_bytes > CACHED_CODE_BYTES
+        ):
+            self._code_bytes -= pipelines.popitem(last=False)[1].code_bytes
 
     def module(self, image: DeviceImage, selector: str) -> ShaderModule:
         """Returns the module of an image, made where there is none of its code yet."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import linecache
+import math
 import threading
 import tracemalloc
 import weakref
@@ -199,6 +200,20 @@ def test_pipelines_that_only_prepared_launches_hold_are_bounded(device, monkeypa
         own.default_queue.wait()
         assert len(living) <= 7
     assert (x.numpy() == 30 + sum(range(30))).all()
+    own.shut_down()
+
+
+def test_large_pipelines_that_nobody_holds_are_bounded_by_their_code(device, monkeypatch):
+    own = Device(device.physical, device.selector)
+    x, store = lp.ones(8, device=own), own.logical.pipelines
+    made = lp.kernel_from_source(SCALE.format(n=2))
+    made[8](x)
+    monkeypatch.setattr(pipeline, "CACHED_CODE_BYTES", 7 * next(iter(store._living.values())).code_bytes // 2)
+    for n in range(3, 11):
+        lp.kernel_from_source(SCALE.format(n=n))[8](x)
+    assert len(store._pipelines) == 3
+    made[8](x)
+    assert (x.numpy() == 2 * math.factorial(10)).all()
     own.shut_down()
 
 
