@@ -85,7 +85,7 @@ class CommandStream(SubmittedCommands):
             if self.recording is not None:  # a finaliser has begun one just before
                 return self.recording
             if not self._free:
-                self._free.append(self._new_command_buffer())
+                self._add_command_buffer()
             for command_buffer in iter(self._free.pop, None):  # noqa: B007 - noted as it is taken: Ctrl-C may come
                 break
             assert command_buffer is not None

@@ -161,4 +161,4 @@ class Sampler(Tracked):
             else VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK,
             unnormalizedCoordinates=int(is_native and not sampler.is_normalized),
         )
-        self.raw: Any = self._make(device, "Sampler", info)
+        self.raw: Any = self._make(device, "Sampler", info, "one sampler more")

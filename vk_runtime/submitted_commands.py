@@ -15,7 +15,7 @@ from . import profile
 from .command_buffer import CommandBuffer
 from .constants import VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
 from .handle import Handle
-from .headers import ffi, make
+from .headers import NULL, ffi, make
 from .repeated_launches import RepeatedLaunches
 from .submitter import Submitter
 from .timeline_semaphore import TimelineSemaphore
@@ -74,6 +74,8 @@ class SubmittedCommands(Handle):
         self.in_flight: deque[CommandBuffer | Batch] = deque()
         """What was submitted and is not known to have run."""
         self._free: list[CommandBuffer] = []
+        self._allocated = ffi.new("VkCommandBuffer*")
+        """One that is not in `_free` yet: Ctrl-C came behind the call that made it."""
         self._submitted = 0
         self._waits: dict[Timeline, int] = {}
         """What the next submission waits for on the device."""
@@ -149,13 +151,17 @@ class SubmittedCommands(Handle):
         if self not in busy and len(busy) >= MAX_BUSY:
             self._logical.submit_everything()
 
-    def _new_command_buffer(self) -> CommandBuffer:
-        logical = self._logical
-        info = make("VkCommandBufferAllocateInfo", commandPool=self._pool, commandBufferCount=1)
-        out = ffi.new("VkCommandBuffer*")
-        result = logical.vk.vkAllocateCommandBuffers(logical.raw, info, out)
-        logical.check(result, "vkAllocateCommandBuffers")
-        return CommandBuffer(logical, out[0])
+    def _add_command_buffer(self) -> None:
+        logical, out = self._logical, self._allocated
+        if out[0] == NULL:
+            info = make("VkCommandBufferAllocateInfo", commandPool=self._pool, commandBufferCount=1)
+            result = logical.vk.vkAllocateCommandBuffers(logical.raw, info, out)
+            if result < 0:
+                out[0] = NULL
+            logical.check(result, "vkAllocateCommandBuffers")
+        made, free = CommandBuffer(logical, out[0]), self._free
+        out[0] = NULL  # Python does not look for signals between these two
+        free.append(made)
 
     def points(self, value: int) -> tuple[tuple[Any, int]]:
         """Returns the semaphore and value that say when `value` is reached."""

@@ -31,8 +31,7 @@ STEP = 7
 """Every seventh point, others for each operation and kind of interruption: all take minutes."""
 
 ROOM = 20
-"""What there may be more of after many interruptions: a finaliser has command buffers of its own, and Ctrl-C behind the
-call that allocates one loses it to its pool."""
+"""What there may be more of after many interruptions: a finaliser has command buffers of its own."""
 
 
 class Setting:

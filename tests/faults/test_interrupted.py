@@ -54,3 +54,54 @@ def _interrupt(is_gpu: bool, number: int, point: int) -> None:
     device.shut_down()
     assert driver.violations == [], where
     assert driver.living == {}, where
+
+
+@pytest.mark.parametrize("point", range(8))
+def test_a_command_buffer_behind_whose_call_ctrl_c_comes_is_the_next_one(point: int) -> None:
+    driver = FakeDriver()
+    device = make_device(driver, is_gpu=False)
+    x, y = lp.ones(100, device=device), lp.zeros(100, device=device)
+    add[100](2.0, x, y).wait()
+    queue = lp.Queue(device)
+
+    def launch() -> None:
+        add[100].on(queue)(2.0, x, y).wait()
+
+    def command_buffers() -> int:
+        return sum(item.kind == "CommandBuffer" for item in driver.living.values())
+
+    before = command_buffers()
+    assert interrupted_at(point, launch, lambda start: driver.behind.update({driver.made + 1: start}))
+    launch()
+    assert command_buffers() == before + 1
+    device.shut_down()
+    assert driver.violations == [] and driver.living == {}
+
+
+@pytest.mark.parametrize("result", [-1, -2, -13])
+def test_a_command_buffer_that_cannot_be_reset_is_tried_again(
+    result: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is reset where Ctrl-C has cut its recording short."""
+    driver = FakeDriver()
+    device = make_device(driver, is_gpu=False)
+    x, y = lp.ones(100, device=device), lp.zeros(100, device=device)
+    add[100](2.0, x, y).wait()
+    vk = device.logical.vk
+    begin = vk.vkBeginCommandBuffer
+
+    def interrupted(*args: object) -> None:
+        begin(*args)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(vk, "vkBeginCommandBuffer", interrupted)
+        add[100](2.0, x, y)
+    driver.inject("vkResetCommandBuffer", result)
+    error = lp.RuntimeFailure if result == -13 else lp.MemoryAllocationError
+    with pytest.raises(error, match="vkResetCommandBuffer"):
+        add[100](2.0, x, y)
+    add[100](2.0, x, y).wait()
+    assert driver.calls["vkResetCommandBuffer"] == 2
+    device.shut_down()
+    assert driver.violations == [] and driver.living == {}

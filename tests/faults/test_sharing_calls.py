@@ -39,7 +39,7 @@ class Watched:
         self.failing: tuple[str, int, int] | None = None
         """Function, VkResult, and which call of it from now on, from 0."""
         self.has_failed = False
-        for kind in ("Buffer", "Image", "ImageView", "Semaphore"):
+        for kind in ("Buffer", "Image", "ImageView", "PipelineCache", "Sampler", "Semaphore"):
             self._watch(f"vkCreate{kind}", kind, 1)
             self._watch(f"vkDestroy{kind}", kind, -1)
         self._watch("vkAllocateMemory", "Memory", 1)
@@ -48,6 +48,7 @@ class Watched:
             "vkBindBufferMemory",
             "vkBindImageMemory",
             "vkMapMemory",
+            "vkMergePipelineCaches",
             "vkGetMemoryFdKHR",
             "vkGetMemoryHostPointerPropertiesEXT",
             "vkGetSemaphoreFdKHR",
@@ -88,6 +89,19 @@ def image(device: lp.Device) -> None:
     pixels = np.arange(16, dtype=np.float32).reshape(4, 4)
     with lp.UnsampledImage(pixels, device=device) as made:
         np.testing.assert_array_equal(made.numpy(), pixels)
+
+
+def sampled(device: lp.Device) -> None:
+    pixels = np.zeros((4, 4), np.float32)
+    with lp.SampledImage(pixels, lp.ImageSampler("clamp"), device=device) as made:
+        np.testing.assert_array_equal(made.numpy(), pixels)
+    device.logical.images._samplers.clear()  # pyright: ignore[reportPrivateUsage]
+
+
+def merge(device: lp.Device) -> None:
+    cache = device.logical.pipelines.cache
+    data = cache.data()
+    assert data is not None and cache.merge(data)
 
 
 def export(device: lp.Device) -> None:
@@ -137,6 +151,11 @@ OPERATIONS: dict[str, tuple[Callable[[lp.Device], None], dict[str, tuple[int, ..
             "vkCreateImageView": MEMORY,
         },
     ),
+    "sampled image": (
+        sampled,
+        {"vkCreateSampler": (*MEMORY, TOO_MANY_OBJECTS), "vkCreateImageView": MEMORY},
+    ),
+    "merge": (merge, {"vkMergePipelineCaches": MEMORY}),
     "export": (
         export,
         {
@@ -217,3 +236,15 @@ def test_a_call_that_fails(opened: lp.Device, name: str) -> None:
                 operation(opened)
                 assert settle() == before, f"afterwards: {where}"
     assert told, "some failure was told"
+
+
+@pytest.mark.parametrize("result", MEMORY)
+def test_a_sampler_for_which_there_was_no_memory_is_tried_once_more(opened: lp.Device, result: int) -> None:
+    try:
+        sampled(opened)
+    except lp.FeatureNotSupportedError as error:
+        pytest.skip(str(error))
+    watched = Watched(opened)
+    watched.failing = ("vkCreateSampler", result, 0)
+    sampled(opened)
+    assert watched.has_failed

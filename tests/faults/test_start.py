@@ -11,6 +11,7 @@ from lapilli.vk_runtime import instance as instance_module
 from lapilli.vk_runtime import runtime as runtime_module
 from lapilli.vk_runtime.driver_report import diagnosis
 from lapilli.vk_runtime.errors import result_name
+from lapilli.vk_runtime.headers import NULL
 from lapilli.vk_runtime.loader import Functions
 
 pytestmark = pytest.mark.native_only("faults of drivers")
@@ -52,6 +53,34 @@ def test_a_driver_that_fails_is_reported(function: str, result: int, monkeypatch
             assert record.status in ("failed", "no device")
             if function != "vkEnumeratePhysicalDevices":  # loaders say so where there is no driver
                 assert result_name(result).split()[0] in record.reason
+    finally:
+        made.close()
+
+
+@pytest.mark.device
+@pytest.mark.parametrize("result", [-1, -13])
+def test_a_messenger_that_cannot_be_made_is_reported_and_leaves_no_instance(
+    result: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With LAPILLI_VALIDATE, whose messages nobody would see: drivers that the layer does not reach go on."""
+    monkeypatch.setenv("LAPILLI_VALIDATE", "1")
+    instances: list[instance_module.Instance] = []
+    really_make = instance_module.Instance._create_messenger  # pyright: ignore[reportPrivateUsage]
+
+    def make_messenger(self: instance_module.Instance) -> None:
+        instances.append(self)
+        really_make(self)
+
+    monkeypatch.setattr(instance_module.Instance, "_create_messenger", make_messenger)
+    fail(monkeypatch, "vkCreateDebugUtilsMessengerEXT", result)
+    made = runtime_module.Runtime()
+    try:
+        if not instances:
+            pytest.skip("the validation layer is not installed, or nothing is behind the loader")
+        assert all(each.raw == NULL for each in instances)
+        (failed,) = (record for record in made.records if record.status == "failed")
+        assert f"vkCreateDebugUtilsMessengerEXT returned {result_name(result)}" in failed.reason
+        assert all(device.physical.instance not in instances for device in made.devices)
     finally:
         made.close()
 
