@@ -51,7 +51,8 @@ def dump_stages(kernel: KernelFunction, rank: int | None, env: TargetEnv, select
         BuildError: the kernel cannot be compiled as far as the stage; earlier stages were written.
     """
     folder = config.dump_dir
-    for stage in _stages_of(kernel.name, has_folder=folder is not None):
+    names = (kernel.name, kernel.qualified_name)
+    for stage in _stages_of(names, has_folder=folder is not None):
         content = inspect(kernel, stage, rank=rank, env=env)
         if folder is None:
             assert isinstance(content, str), "binaries need a folder"
@@ -60,8 +61,8 @@ def dump_stages(kernel: KernelFunction, rank: int | None, env: TargetEnv, select
             _write(folder / _file_name(kernel.name, stage, rank, env, selector), content)
 
 
-def _stages_of(name: str, *, has_folder: bool) -> Iterator[str]:
-    """Yields the stages of a kernel, in the order of the pipeline, each once."""
+def _stages_of(names: tuple[str, ...], *, has_folder: bool) -> Iterator[str]:
+    """Yields the stages of a kernel that has these names, in the order of the pipeline, each once."""
     wanted: set[str] = set()
     for word in config.dump:
         pattern, colon, stage = word.rpartition(":")
@@ -70,7 +71,7 @@ def _stages_of(name: str, *, has_folder: bool) -> Iterator[str]:
                 f"LAPILLI_DUMP and lp.config.dump take KERNEL:STAGE,… with a stage of {', '.join(SUFFIXES)} or "
                 f"{ALL}; found {word!r}"
             )
-        if not fnmatchcase(name, pattern):
+        if not any(fnmatchcase(name, pattern) for name in names):
             continue
         if stage == "binary" and not has_folder:
             raise InvalidError(

@@ -89,8 +89,8 @@ def _flag(value: object) -> bool:
     """Reads a switch: everything but 0, off, no and false turns it on."""
     if isinstance(value, str):
         return value.lower() not in ("", "0", "off", "no", "false")
-    if isinstance(value, bool):
-        return value
+    if isinstance(value, int) and value in (0, 1):
+        return bool(value)
     raise TypeError
 
 

@@ -20,11 +20,19 @@ _PACKAGE = "lapilli_benchmarks"
 
 @click.command(name="bench", add_help_option=False, context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def command(arguments: tuple[str, ...]) -> None:
-    """Launch latency and kernel time as ratios; takes the arguments of ``python -m benchmarks``."""
+@click.pass_context
+def command(context: click.Context, arguments: tuple[str, ...]) -> None:
+    """Launch latency and kernel time, as ratios; needs a checkout, installed in place, and says there what it takes."""
+    if not _has_benchmarks() and {"-h", "--help"} & {*arguments}:
+        click.echo(context.get_help())
+        return
     cast(click.Command, load("__main__").main).main(
         list(arguments), prog_name="lapilli bench", standalone_mode=False
     )
+
+
+def _has_benchmarks() -> bool:
+    return (CHECKOUT / "benchmarks" / "__main__.py").is_file()
 
 
 def load(name: str) -> ModuleType:
@@ -34,7 +42,7 @@ def load(name: str) -> ModuleType:
         InvalidError: lapilli was not installed from a checkout, in place.
     """
     folder = CHECKOUT / "benchmarks"
-    if not (folder / "__main__.py").is_file():
+    if not _has_benchmarks():
         raise InvalidError(
             f"there is no folder 'benchmarks' in {CHECKOUT}; expected lapilli to be installed from a "
             "checkout, in place: run 'pip install -e .' or 'make bench' in one"

@@ -54,6 +54,16 @@ def test_files_hold_the_stages(device: lp.Device, tmp_path: Path) -> None:
 
 
 @pytest.mark.device
+def test_a_kernel_may_be_named_with_its_module(device: lp.Device, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel, x = make_kernel(), lp.ones(8, device=device)
+    name = kernel.qualified_name
+    assert name.startswith(f"{__name__}.") and name.endswith("doubled")
+    with lp.config.override(dump=(f"{name}:python", "other.*:ir")):
+        kernel[8](x)
+    assert capsys.readouterr().err.count("// doubled: ") == 1
+
+
+@pytest.mark.device
 def test_without_a_folder_stages_go_to_standard_error(
     device: lp.Device, capsys: pytest.CaptureFixture[str]
 ) -> None:

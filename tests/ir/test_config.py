@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,7 @@ def test_override_with_a_bad_value_changes_nothing():
         ("cache_size", -1, "lp.config.cache_size takes a number of bytes; found -1"),
         ("cache_size", True, "lp.config.cache_size takes a number of bytes; found True"),
         ("debug", 1.0, "lp.config.debug takes a switch"),
+        ("debug", 2, "lp.config.debug takes a switch"),
         ("device", 3, "lp.config.device takes a selector of a device; found 3"),
         ("disable_aspects", [1], "lp.config.disable_aspects takes names separated by commas"),
         ("cache_dir", 5, "lp.config.cache_dir takes the path of a folder"),
@@ -62,6 +64,12 @@ def test_a_misfit_names_the_option(name: str, value: object, expected: str):
     with pytest.raises(lp.InvalidError) as caught:
         setattr(lp.config, name, value)
     assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [0, 1, False, True])
+def test_a_switch_takes_the_numbers_that_its_message_names(value: Any):
+    with lp.config.override(debug=value):
+        assert lp.config.debug is bool(value)
 
 
 def test_an_unknown_option_lists_the_options():

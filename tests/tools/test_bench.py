@@ -35,3 +35,10 @@ def test_without_a_checkout_it_says_where_the_benchmarks_are(
         cli.main(["bench"])
     assert done.value.code == 1
     assert f"no folder 'benchmarks' in {tmp_path}" in capsys.readouterr().err
+
+
+def test_without_a_checkout_it_has_a_help_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "CHECKOUT", tmp_path)
+    result = CliRunner().invoke(cli.group, ["bench", "--help"])
+    assert result.exit_code == 0, result.output
+    assert "needs a checkout" in result.output
