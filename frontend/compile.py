@@ -183,6 +183,9 @@ def load_compiler() -> None:
     Raises:
         BuildError: its packages are not installed, where somebody wanted kernels of bundle files alone.
     """
+    from ..ir.late_modules import put_off_resources
+
+    put_off_resources()
     try:
         import xdsl  # pyright: ignore[reportUnusedImport]  # noqa: F401
     except ModuleNotFoundError:

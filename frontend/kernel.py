@@ -385,13 +385,11 @@ def _get_libraries() -> None:
     """Imports the extension modules among what `_get_ready` imports."""
     if config.cache or config.interpret:
         return
-    # Of what xDSL imports these are the modules that bring any.
+    # Of what xDSL imports this is the module that brings any.
     with suppress(ImportError):
-        import tempfile
-
         import typing_extensions
 
-        del tempfile, typing_extensions
+        del typing_extensions
 
 
 def _define(function: object, options: KernelOptions, frame: types.FrameType) -> KernelFunction:

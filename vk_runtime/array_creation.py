@@ -28,7 +28,7 @@ def device_of(device: Device | str | None, queue: Queue | None) -> Device:
         DeviceLostError: the queue's device is gone.
     """
     if device is None and queue is None:
-        return require_devices().default_device
+        return require_devices(opens_default=True).default_device
     runtime()  # before the imports, many of which it does while the drivers start
     from .device_list import resolve_device
     from .queue import Queue

@@ -62,40 +62,59 @@ class _Attempt:
 
 
 class Runtime:
-    """All drivers and devices of the process."""
+    """All drivers and devices of the process.
 
-    def __init__(self) -> None:
+    Args:
+        opens_default: whether the caller will use the default device, so that its VkDevice is made beside the imports.
+    """
+
+    def __init__(self, *, opens_default: bool = False) -> None:
         self._instances: list[Instance] = []
         self._process_id = os.getpid()
         self._can_read = threading.Event()
         """Whether what reads physical devices is imported: not before the drivers start, which take longer."""
-        if config.validate:  # the layer's messages name the line of the program, which only this thread knows
-            self._can_read.set()
-            attempts = self._open_drivers()
-        else:
-            _load_libraries()
-            attempts = side_by_side(self._open_drivers, self._import_the_rest)
-        from .device_list import make_devices, visible_devices
-
-        found = make_devices([physical for attempt in attempts for physical in attempt.found])
-        self.devices = visible_devices(found)
+        self._can_open = threading.Event()
+        """Whether what makes devices and VkDevices is imported."""
+        self._attempts: list[_Attempt] = []
+        self.devices: tuple[Device, ...] = ()
         """Every usable device, best first; those of the option `visible_devices`, where it is set."""
         self._defaults: dict[str | None, Device] = {}
-        self._attempts = attempts
         self.foreign: list[Device] = []
         """Devices on instances or VkDevices of the application.  They are in no list, and left alone at the end:
         the application may have destroyed what is theirs by then."""
+        if config.validate:  # the layer's messages name the line of the program, which only this thread knows
+            self._can_read.set()
+            self._can_open.set()
+            self._start(opens_default=False)
+        else:
+            _load_libraries()
+            side_by_side(lambda: self._start(opens_default), self._import_the_rest)
+
+    def _start(self, opens_default: bool) -> None:
+        """Opens the drivers, lists their devices, and makes the VkDevice of the default one where that is wanted."""
+        self._attempts = self._open_drivers()
+        self._can_open.wait()
+        from .device_list import make_devices, visible_devices
+
+        found = make_devices([physical for attempt in self._attempts for physical in attempt.found])
+        self.devices = visible_devices(found)
+        if opens_default and self.devices:
+            with suppress(Exception):  # whoever uses the device meets it again
+                self.default_device.logical  # noqa: B018 - makes it  # pyright: ignore[reportUnusedExpression]
 
     def _import_the_rest(self) -> None:
         """Imports what arrays need beyond this module, and what launches do where there are kernels."""
-        with deferred_definitions():
-            try:
-                from . import physical_device
-            finally:
-                self._can_read.set()  # the thread that waits for it meets the error again
-            from . import array_sharing, device, logical_device, queue, transfer
+        try:
+            with deferred_definitions():
+                try:
+                    from . import physical_device
+                finally:
+                    self._can_read.set()  # the thread that waits for it meets the error again
+                from . import array_sharing, device, device_list, logical_device, queue, transfer
 
-            del array_sharing, device, logical_device, physical_device, queue, transfer
+                del array_sharing, device, device_list, logical_device, physical_device, queue, transfer
+        finally:
+            self._can_open.set()
         import_now()
 
     def _open_drivers(self) -> list[_Attempt]:
@@ -230,8 +249,12 @@ def _follow_log_option() -> None:
         log_topics.set_up()
 
 
-def runtime() -> Runtime:
-    """Returns the process's runtime, made at the first call; a machine without devices has one too."""
+def runtime(*, opens_default: bool = False) -> Runtime:
+    """Returns the process's runtime, made at the first call; a machine without devices has one too.
+
+    Args:
+        opens_default: whether the caller will use the default device.
+    """
     if _made:  # without the lock, which an interrupt could leave taken: arrays ask each time
         return _made[0]
     with _making:
@@ -240,7 +263,7 @@ def runtime() -> Runtime:
             if _follow_log_option not in config.watchers:
                 config.watchers.append(_follow_log_option)
             warn_of_misspelt_variables()
-            made = Runtime()
+            made = Runtime(opens_default=opens_default)
             atexit.register(made.close)
             _made.append(made)
         return _made[0]
@@ -291,13 +314,16 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def require_devices() -> Runtime:
+def require_devices(*, opens_default: bool = False) -> Runtime:
     """Returns the runtime.
+
+    Args:
+        opens_default: whether the caller will use the default device.
 
     Raises:
         RuntimeFailure: it has no device; the text says what was looked at and what to install.
     """
-    found = runtime()
+    found = runtime(opens_default=opens_default)
     if not found.devices:
         from .driver_report import diagnosis
 

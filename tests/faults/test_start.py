@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -43,7 +46,7 @@ def test_a_driver_that_fails_is_reported(function: str, result: int, monkeypatch
     made = runtime_module.Runtime()
     try:
         assert made.devices == ()
-        monkeypatch.setattr(runtime_module, "runtime", lambda: made)
+        monkeypatch.setattr(runtime_module, "runtime", lambda opens_default: made)
         with pytest.raises(lp.RuntimeFailure) as raised:
             runtime_module.require_devices()
         assert str(raised.value) == diagnosis(made.records)
@@ -98,3 +101,83 @@ def test_the_next_use_of_a_device_that_could_not_be_made_tries_again(
         lp.zeros(3, device=masked)
     monkeypatch.setattr(vk, "vkCreateDevice", real)
     assert lp.zeros(3, device=masked).numpy().tolist() == [0, 0, 0]
+
+
+OPENING = """
+import lapilli as lp
+from lapilli.vk_runtime import logical_device, profile
+
+really_create, asked = logical_device.create_device, []
+
+
+def create_device(physical, *others):
+    asked.append(physical.name)
+    if len(asked) <= {failures}:
+        raise lp.RuntimeFailure("the driver refuses")
+    return really_create(physical, *others)
+
+
+logical_device.create_device = create_device
+"""
+"""A program's beginning, with a driver that does not make a VkDevice at once."""
+
+
+def run(program: str, failures: int = 0, **options: str) -> str:
+    """Runs a program in a process of its own and returns what it prints."""
+    done = subprocess.run(
+        (sys.executable, "-c", OPENING.format(failures=failures) + program),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "LAPILLI_VALIDATE": "0", **options},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.device
+def test_an_array_has_the_default_device_opened_beside_the_imports(device: lp.Device) -> None:
+    program = """
+from lapilli.vk_runtime import runtime
+side_by_side, threads = runtime.side_by_side, []
+
+def watched(work, meanwhile):
+    work_and_note = lambda: (work(), threads.append(sum(not d.is_adopted for d in profile.devices)))
+    return side_by_side(work_and_note, meanwhile)
+
+runtime.side_by_side = watched
+assert lp.zeros(3).numpy().tolist() == [0, 0, 0]
+print(threads, asked == [lp.device().name])
+"""
+    assert run(program, LAPILLI_DEVICE=device.selector) == "[1] True\n"
+
+
+@pytest.mark.device
+@pytest.mark.parametrize("use", ["lp.devices()", "lp.device().info.name"])
+def test_devices_that_a_program_only_lists_are_not_opened(use: str) -> None:
+    assert run(f"{use}\nprint(asked)") == "[]\n"
+
+
+@pytest.mark.device
+def test_a_device_that_could_not_be_opened_beside_the_imports_says_so_where_it_is_used() -> None:
+    program = """
+try:
+    lp.zeros(3)
+except lp.RuntimeFailure as error:
+    print(error)
+assert lp.zeros(3).numpy().tolist() == [0, 0, 0]
+"""
+    assert run(program, failures=2) == "the driver refuses\n"
+    assert run("print(lp.zeros(3).numpy())", failures=1) == "[0. 0. 0.]\n"
+
+
+@pytest.mark.device
+def test_a_default_device_that_is_none_is_an_error_as_ever() -> None:
+    program = """
+try:
+    lp.zeros(3)
+except lp.InvalidError as error:
+    print("LAPILLI_DEVICE='no such'" in str(error), asked)
+"""
+    assert run(program, LAPILLI_DEVICE="no such") == "True []\n"
