@@ -106,7 +106,7 @@ def _validated(binary: bytes, label: str) -> Module:
     ]
     # Vulkan's rules forbid linkage; what it is linked to is checked again.
     env = "spv{}.{}".format(*min(module.version, (1, 6))) if is_linked_later else DEFAULT_TARGET_ENV
-    module, finding = _with_own_layouts(module, env)
+    module, finding = _accepted(module, env)
     if finding is not None:
         place = "" if finding.instruction_ordinal is None else f"instruction {finding.instruction_ordinal}: "
         findings.append(f"{place}SPIRV-Tools, {env}: {finding.message}")
@@ -115,11 +115,17 @@ def _validated(binary: bytes, label: str) -> Module:
     return module
 
 
-def _with_own_layouts(module: Module, env: str) -> tuple[Module, ValidationFinding | None]:
-    """Returns a module that SPIRV-Tools accepts and None, or the module and what it has against it."""
+def _accepted(module: Module, env: str) -> tuple[Module, ValidationFinding | None]:
+    """Returns a module that SPIRV-Tools accepts and None, or a module and what it has against it."""
     finding = _finding(module, env)
     if finding is None:
         return module, None
+    # What glslang and spirv-opt write of debug information is not always valid, and no driver sees it.
+    plain = without_tool_instructions(module)
+    if len(plain.instructions) < len(module.instructions):
+        module, finding = plain, _finding(plain, env)
+        if finding is None:
+            return module, None
     try:
         changed = layouts_owned(module)
     except (SpirvError, LookupError, ValueError):

@@ -133,6 +133,35 @@ def test_lines_and_scopes_stand_around_functions():
     assert len([op for op in deserialise(module).walk() if op.name == "spirv.EntryPoint"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("place", "debug"),
+    [
+        ("%zero = ", "%made = OpExtInst %void %debug DebugTypeArray %zero %none\n%zero = "),
+        ("%number = OpVariable", "%scope = OpExtInst %void %debug DebugNoScope\n%number = OpVariable"),
+    ],
+    ids=["wrong operands", "in front of a variable"],
+)
+def test_debug_information_that_is_wrong_is_left_out(place: str, debug: str):
+    """As glslang -gVS writes pointers and arrays, and spirv-opt -O what it has inlined."""
+    text = TWO_KERNELS.replace(
+        "OpMemoryModel",
+        '%debug = OpExtInstImport "NonSemantic.Shader.DebugInfo.100"\nOpMemoryModel',
+    ).replace("OpCapability Float64", 'OpCapability Float64\nOpExtension "SPV_KHR_non_semantic_info"')
+    text = text.replace(
+        "%zero = ",
+        "%kept = OpTypePointer Function %int\n%none = OpExtInst %void %debug DebugInfoNone\n%zero = ",
+        1,
+    )
+    text = re.sub(r"(OpLabel\n)", r"\1%number = OpVariable %kept Function\n", text, count=1)
+    plain = assemble(text)
+    assert spirv_tools().validate(plain) is None
+    module = assemble(text.replace(place, debug, 1))
+    assert spirv_tools().validate(module) is not None
+    images = foreign_kernels(module).images
+    assert [image.kernels[0].name for image in images] == ["wide", "narrow"]
+    assert [spirv_tools().validate(image.spirv) for image in images] == [None, None]
+
+
 def test_clspv_says_which_argument_is_which():
     text = TWO_KERNELS.replace(
         "OpMemoryModel", '%strings = OpExtInstImport "NonSemantic.ClspvReflection.5"\nOpMemoryModel'
