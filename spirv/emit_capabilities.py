@@ -83,6 +83,7 @@ _DECLARED = frozenset(
         Capability.VariablePointers,
         Capability.VariablePointersStorageBuffer,
         Capability.VulkanMemoryModelDeviceScope,
+        Capability.DeviceGroup,
         Capability.ShaderNonUniform,
         Capability.UniformBufferArrayDynamicIndexing,
         Capability.UniformBufferArrayNonUniformIndexing,

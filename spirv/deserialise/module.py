@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv import enums
+from ...ir.dialects.spirv.attributes import NullAttr
 from ...ir.dialects.spirv.spec_expression import OPERAND_COUNTS
 from ...ir.narrowing import is_scalar_attribute
 from ...ir.verify import IRError, verify_module
@@ -181,7 +182,7 @@ class _ModuleReader:
         values, number = self._values, item.result_id or 0
         initializer: str | Attribute | None = None
         for start in item.operands[1:2]:
-            initializer = values.symbols.get(start) or values.constants.value(start, item)[0]
+            initializer = values.symbols.get(start) or self._initial(start, item)
         op = spirv.GlobalVariableOp(
             values.symbols[number],
             values.types.pointer(item.result_type or 0, item),
@@ -197,6 +198,12 @@ class _ModuleReader:
                 op.properties[name] = _i32(value)
         op.attributes |= values.decorations(number, item)
         return op
+
+    def _initial(self, number: int, item: Instruction) -> Attribute:
+        """Returns a constant; a null as such, because shared memory begins with nothing else."""
+        value = self._values.constants.value(number, item)[0]
+        is_null = self._view.definitions[number].opcode == Op.ConstantNull
+        return NullAttr() if is_null else value
 
     def _composite(self, item: Instruction) -> Operation:
         values, number = self._values, item.result_id or 0

@@ -92,16 +92,27 @@ class BitcastOp(SpirvOp):
         if isinstance(source, PointerType) and isinstance(target, PointerType):
             return
         for what, type_ in (("operand", source), ("result", target)):
-            if not (is_integer(scalar_of(type_)) or is_float(scalar_of(type_))):
-                fail(self, f"expects its {what} to be a number or a vector of numbers, found {type_}")
+            if not (_is_address(type_) or is_integer(scalar_of(type_)) or is_float(scalar_of(type_))):
+                fail(
+                    self,
+                    f"expects its {what} to be a number, a vector of numbers or a pointer to physical storage, "
+                    f"found {type_}",
+                )
         if source == target:
             fail(self, f"expects two different types, found {source} twice")
-        if bit_width(source) != bit_width(target):
+        if _bits(source) != _bits(target):
             fail(
                 self,
-                f"expects equally many bits, found {bit_width(source)} in {source} "
-                f"and {bit_width(target)} in {target}",
+                f"expects equally many bits, found {_bits(source)} in {source} and {_bits(target)} in {target}",
             )
+
+
+def _is_address(type_: Attribute) -> bool:
+    return isinstance(type_, PointerType) and type_.storage_class.data is StorageClass.PhysicalStorageBuffer
+
+
+def _bits(type_: Attribute) -> int:
+    return 64 if _is_address(type_) else bit_width(type_)
 
 
 @irdl_op_definition

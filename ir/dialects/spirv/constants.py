@@ -59,7 +59,7 @@ def is_constant_for(value: Attribute, type_: Attribute) -> bool:
             return array_shape(type_) == value.get_shape() and is_constant_for(nested_array(value), type_)
         return is_vector_type(type_) and is_spirv_type(type_) and value.get_type() == type_
     if isinstance(value, NullAttr):
-        return element_count(type_) is not None
+        return is_scalar(type_) or element_count(type_) is not None
     if is_array_attribute(value) and isinstance(
         type_, ArrayType | StructType | MatrixType | CooperativeMatrixType
     ):
@@ -82,7 +82,7 @@ class ConstantOp(IRDLOperation):
     """A constant: integer, float, bool, `dense<…>` for vectors and arrays of arrays, `[…]` for `!spirv.array`.
 
     Beyond MLIR 19, `[…]` also for structs, matrices (columns) and cooperative matrices (the one value of all
-    elements), and `#spirv.null` for any composite.
+    elements), and `#spirv.null` for any type that has a null.
     """
 
     name = "spirv.Constant"

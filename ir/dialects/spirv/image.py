@@ -30,6 +30,7 @@ from .image_access import (
     ImageAccessOp,
     check_coordinate,
     check_texel,
+    check_written,
     image_of,
     sampled_image_of,
 )
@@ -169,7 +170,7 @@ class ImageWriteOp(ImageAccessOp):
         if not image.is_storage:
             fail(self, f"writes an image with NoSampler, found {image}")
         check_coordinate(self, image, self.coordinate.type, "integer")
-        check_texel(self, "its texel", image, self.texel.type)
+        check_written(self, image, self.texel.type)
         self.check_operands(self.image_operands, self.operand_arguments)
 
 

@@ -50,7 +50,7 @@ def check_coordinate(
 ) -> None:
     """Checks that there are components of `kind` for an image, and `more` for a divisor."""
     check_kind(op, "its coordinate", coordinate, kind)
-    count = image.coordinate_count + more
+    count = image.pixel_coordinate_count if kind == "integer" else image.coordinate_count + more
     if component_count(coordinate) < count:
         fail(op, f"expects a coordinate of {count} components for {image}, found {coordinate}")
 
@@ -59,6 +59,12 @@ def check_texel(op: Operation, what: str, image: ImageType, texel: Attribute) ->
     """Checks that a value is a pixel of an image: four channels, whatever the image holds."""
     if component_count(texel) != 4 or scalar_of(texel) != image.element_type:
         fail(op, f"expects {what} to be a vector of 4 of {image.element_type}, found {texel}")
+
+
+def check_written(op: Operation, image: ImageType, texel: Attribute) -> None:
+    """Checks that a value can be written to an image: as many channels as its format has, or more."""
+    if component_count(texel) > 4 or scalar_of(texel) != image.element_type:
+        fail(op, f"expects its texel to be up to 4 of {image.element_type}, found {texel}")
 
 
 class ImageAccessOp(SpirvOp):

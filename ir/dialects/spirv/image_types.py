@@ -65,6 +65,11 @@ class ImageType(Data[ImageShape], TypeAttribute):
         return COORDINATES.get(self.data.dim, 2) + int(self.data.arrayed)
 
     @property
+    def pixel_coordinate_count(self) -> int:
+        """Components of a coordinate in pixels: those of a cube count faces, also of all layers, third."""
+        return 3 if self.data.dim is Dim.Cube else self.coordinate_count
+
+    @property
     def size_count(self) -> int:
         """Components of its size: of a cube those of a face."""
         flat = 2 if self.data.dim is Dim.Cube else COORDINATES.get(self.data.dim, 2)

@@ -101,6 +101,73 @@ def test_slang(path: Path, tools: SpirvTools) -> None:
     assert tools.validate(again, target_env="vulkan1.3") is None
 
 
+_RARE = """
+OpCapability Shader
+OpCapability Int64
+OpCapability DeviceGroup
+OpCapability ImageCubeArray
+OpCapability PhysicalStorageBufferAddresses
+OpExtension "SPV_KHR_device_group"
+OpExtension "SPV_KHR_physical_storage_buffer"
+OpMemoryModel PhysicalStorageBuffer64 GLSL450
+OpEntryPoint GLCompute %main "main" %device %cubes %shared
+OpExecutionMode %main LocalSize 1 1 1
+OpDecorate %device BuiltIn DeviceIndex
+OpDecorate %cubes DescriptorSet 0
+OpDecorate %cubes Binding 0
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+%void = OpTypeVoid
+%u32 = OpTypeInt 32 0
+%i32 = OpTypeInt 32 1
+%u64 = OpTypeInt 64 0
+%f32 = OpTypeFloat 32
+%pair = OpTypeVector %u32 2
+%three = OpTypeVector %i32 3
+%four = OpTypeVector %f32 4
+%null = OpConstantNull %f32
+%one = OpConstant %i32 1
+%place = OpConstantComposite %three %one %one %one
+%number = OpConstant %u64 4096
+%aligned = OpConstant %u32 0
+%block = OpTypeStruct %u32
+%cube = OpTypeImage %f32 Cube 0 1 0 2 R32f
+%p_cube = OpTypePointer UniformConstant %cube
+%p_in = OpTypePointer Input %i32
+%p_shared = OpTypePointer Workgroup %f32
+%p_block = OpTypePointer PhysicalStorageBuffer %block
+%p_u32 = OpTypePointer PhysicalStorageBuffer %u32
+%plain = OpTypeFunction %void
+%device = OpVariable %p_in Input
+%cubes = OpVariable %p_cube UniformConstant
+%shared = OpVariable %p_shared Workgroup %null
+%main = OpFunction %void None %plain
+%entry = OpLabel
+%index = OpLoad %i32 %device
+%words = OpBitcast %pair %number
+%address = OpBitcast %p_block %words
+%back = OpBitcast %u64 %address
+%same = OpBitcast %p_block %back
+%member = OpAccessChain %p_u32 %same %aligned
+OpStore %member %aligned Aligned 4
+%image = OpLoad %cube %cubes
+%texel = OpImageRead %four %image %place
+%red = OpCompositeExtract %f32 %texel 0
+OpImageWrite %image %place %red
+OpReturn
+OpFunctionEnd
+"""
+
+
+def test_what_few_shaders_have(tools: SpirvTools) -> None:
+    """Addresses as numbers, faces of layers, pixels of one channel, shared memory that starts as null."""
+    data = tools.assemble(_RARE, "spv1.5")
+    assert tools.validate(data, target_env="vulkan1.3") is None
+    again = round_trip(data, environment("vulkan1.3"))
+    assert tools.validate(again, target_env="vulkan1.3") is None
+    assert canonical(data) == canonical(again)
+
+
 _PASSED_ON = """
 OpCapability Shader
 OpMemoryModel Logical GLSL450
