@@ -19,6 +19,7 @@ from typing import Any
 
 from . import quick_dataclasses
 from .collector import collector_off
+from .quick_imports import quick_imports
 from .served_methods import INIT_PARAMETERS, NOT_SERVED, Serve, assign_fields, serve_text
 
 _PARAMETERS = ("name", "args", "body", "globals", "locals", "return_type")
@@ -44,7 +45,14 @@ def _parameters(function: str) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def deferred_definitions() -> Generator[None]:
-    """Defers the methods of the dataclasses that this thread defines within; may nest."""
+    """Defers the methods of the dataclasses that this thread defines within, and has modules imported the quick way;
+    may nest."""
+    with quick_imports(), _deferred_methods():
+        yield
+
+
+@contextlib.contextmanager
+def _deferred_methods() -> Generator[None]:
     # Never waits: another thread that holds the lock may be waiting for a module that this one imports.
     if not is_supported() or not _lock.acquire(blocking=False):
         yield

@@ -123,7 +123,7 @@ def test_what_a_launch_needs_is_imported_while_the_drivers_start(
 def test_a_launch_from_the_cache_loads_little(start: Found) -> None:
     launched = set(start["loaded"]["launched"])
     assert launched.isdisjoint({"xdsl", "hashlib", "zlib", "vulkan", "rich", "pandas", "asyncio", "logging"})
-    assert len(own(start["loaded"]["launched"])) <= 143  # 142; each costs 0.1 to 0.3 ms
+    assert len(own(start["loaded"]["launched"])) <= 145  # 144; each costs 0.1 to 0.3 ms
 
 
 def test_the_end_of_a_program_loads_next_to_nothing(start: Found) -> None:
@@ -148,5 +148,5 @@ def test_without_a_cache_the_compiler_is_imported_while_the_drivers_start(uncach
 
 def test_a_first_compilation_loads_few_modules(uncached: Found) -> None:
     launched = uncached["loaded"]["launched"]
-    assert len(own(launched)) <= 330  # 327
+    assert len(own(launched)) <= 330  # 328
     assert sum(name.startswith("xdsl.") for name in launched) <= 66  # 64
