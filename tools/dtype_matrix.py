@@ -1,7 +1,8 @@
 """Every scalar type in every place of a kernel, as kernels: what docs/dtype-support.md lists and the tests run.
 
 A kernel of this table gets `seeds`, eight small integers, and writes what `expected` says into `out`; in between the
-value goes through one place in the type.  Its further arguments are made of zeros.
+value goes through one place in the type.  Where no memory holds it, it is compared there: what is only converted and
+converted back is optimised away.  Further arguments are made of zeros.
 """
 
 from __future__ import annotations
@@ -32,13 +33,20 @@ _HELPER = "def same(v: lp.T) -> lp.T:\n    return v\n"
 _STRUCT = "@lp.struct\nclass Pair:\n    first: lp.i32\n    second: lp.T\n"
 
 PLACES = (
-    Place("local variable", "v: lp.T = lp.T(s)\nout[i] = lp.i32(v)"),
+    Place(
+        "local variable",
+        "v: lp.T = lp.T(s)\nif v == lp.T(seeds[7]):\n    v = lp.T(100)\nout[i] = lp.i32(v)",
+    ),
     Place("literal", "v: lp.T = ONE\nout[i] = s * lp.i32(v)"),
     Place("conversion to and from f32", "v = lp.T(lp.f32(s))\nout[i] = lp.i32(lp.f32(v))"),
     Place("argument", "out[i] = s + lp.i32(a)", "a: lp.T"),
     Place("array element", "x[i] = lp.T(s)\nout[i] = lp.i32(x[i])", "x: lp.Array[lp.T]"),
     Place("array of vectors", "x[i] = lp.Tx4(lp.T(s))\nout[i] = lp.i32(x[i].w)", "x: lp.Array[lp.Tx4]"),
-    Place("vector", "v = lp.Tx3(lp.T(0), lp.T(s), lp.T(1))\nout[i] = lp.i32(v.zyx.y)"),
+    Place(
+        "vector",
+        "v = lp.Tx3(lp.T(0), lp.T(s), lp.T(1))\nif v.y == lp.T(seeds[7]):\n    v.y = lp.T(100)\n"
+        "out[i] = lp.i32(v.zyx.y)",
+    ),
     Place("fixed array argument", "out[i] = s + lp.i32(a[i % 3])", "a: lp.FixedArray[lp.T, 3]"),
     Place(
         "shared memory",
