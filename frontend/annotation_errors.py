@@ -6,7 +6,7 @@ import enum
 import types
 import warnings
 from dataclasses import is_dataclass
-from typing import Any, cast
+from typing import Any, Union, cast, get_args, get_origin
 
 import numpy as np
 
@@ -44,10 +44,21 @@ def _parameter_node(source: FunctionSource, name: str) -> Any:
     return next((a for a in every if a is not None and a.arg == name), None)
 
 
+_ARRAY = "lapilli.vk_runtime.array.Array"
+
+
+def _is_union(annotation: object) -> bool:
+    return get_origin(annotation) is Union or isinstance(annotation, types.UnionType)
+
+
 def described(annotation: object) -> str:
     """Returns how messages name what stands as an annotation."""
-    if isinstance(annotation, type):
+    if isinstance(annotation, type) and not get_args(annotation):
         return f"the class {annotation.__module__}.{annotation.__qualname__}"
+    if _is_union(annotation):
+        return " | ".join("None" if kind is type(None) else f"{kind!r}" for kind in get_args(annotation))
+    if get_args(annotation):
+        return repr(annotation).replace(_ARRAY, "lp.Array")
     return f"{annotation!r} of type {type(annotation).__name__}"
 
 
@@ -63,7 +74,12 @@ def replacement(name: str, annotation: object) -> str:
             if 1 + annotation.ndim <= MAX_ARRAY_DIMENSIONS
             else "make an lp.struct with a member of this type"
         )
-    if origin is np.ndarray:
+    if _is_union(annotation):
+        kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
+        if len(kinds) < len(get_args(annotation)):
+            return f"write {name}: {kinds[0]!r}: every launch gives it, or it has a default that is a number"
+        return "a parameter of a kernel has one type; write a kernel for each, around a helper without annotations"
+    if origin in (np.ndarray, list, tuple):
         return f"write {name}: lp.Array[lp.f32] and pass lp.asarray(…)"
     if isinstance(annotation, np.dtype) or (
         isinstance(annotation, type) and issubclass(annotation, np.generic)
@@ -77,6 +93,16 @@ def replacement(name: str, annotation: object) -> str:
     return _class_replacement(name, cast(object, annotation)) or (
         "use a scalar type such as lp.f32 or lp.u32, or lp.Array[…], lp.In[…], lp.Out[…] of one"
     )
+
+
+def member_replacement(name: str, annotation: object) -> str:
+    """Returns what to write instead of a wrong annotation of a struct's member."""
+    origin = getattr(annotation, "__origin__", annotation)
+    if origin in (list, tuple, np.ndarray):
+        return f"write {name}: lp.FixedArray[lp.f32, n], whose length is known"
+    if hasattr(origin, "__lapilli_annotation__") or getattr(origin, "__name__", "") == "Array":
+        return "arrays and what the runtime gives are parameters of the kernel"
+    return replacement(name, annotation)
 
 
 def _class_replacement(name: str, annotation: object) -> str | None:

@@ -372,7 +372,12 @@ class _SignatureReader:
         try:
             return host_value(resolved, default, f"the default of '{name}'")
         except KernelArgumentError as error:
-            raise self.error(name, error.message, "LP2015", None) from error
+            hint = (
+                None
+                if default is not None
+                else "leave the default out, or give a number: kernels know no None"
+            )
+            raise self.error(name, error.message, "LP2015", hint) from error
 
     def error(self, name: str, message: str, code: str, hint: str | None) -> CompileError:
         """Makes the error at parameter `name`, with a caret where the source text is at hand."""

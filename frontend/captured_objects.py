@@ -149,6 +149,10 @@ def _captured_hint(obj: object) -> str:
         from .suggestions import function_hint  # only for messages
 
         return function_hint(obj)
+    if type(obj).__name__ == "Array":
+        return (
+            "arrays are arguments: declare a parameter x: lp.In[…] or lp.Array[…], and pass it at the launch"
+        )
     return "pass what the kernel needs as an argument, or bind the numbers in it to names of their own outside: n = x.n"
 
 

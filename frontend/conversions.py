@@ -78,6 +78,13 @@ def _misfit(fb: FunctionBuilder, value: Scalar, target: ScalarType, node: ast.AS
         )
     limits = f" ({target.minimum} to {target.maximum})" if target.is_integer else ""
     wider = "lp.i64 or lp.u64" if target.is_integer else "lp.f64"
+    if target.kind == "uint" and isinstance(const, int) and const < 0:
+        raise fb.error(
+            node,
+            f"the literal {spelled} does not fit {describe(Scalar(target))}{limits}",
+            "LP2035",
+            hint=f"the number of the same bits is lp.{target.name}({const}); numbers below zero need a signed type",
+        )
     return fb.error(
         node,
         f"the literal {spelled} does not fit {describe(Scalar(target))}{limits}",
@@ -130,9 +137,16 @@ def store_convert(fb: FunctionBuilder, value: Value, target: ScalarType, node: a
             node,
             f"{what} holds {describe(Scalar(target))}, found {describe(value)}; that conversion must be written out",
             "LP2036",
-            hint=f"write {cast}(…)",
+            hint=f"write // for the quotient rounded down, or {cast}(…)"
+            if _divides(node, target)
+            else f"write {cast}(…)",
         )
     return adapt(fb, value, target, node)
+
+
+def _divides(node: ast.AST, target: ScalarType) -> bool:
+    """Returns whether an integer place takes what ``/`` gives."""
+    return target.is_integer and isinstance(getattr(node, "op", None), ast.Div)
 
 
 def convert(fb: FunctionBuilder, value: Scalar, target: ScalarType) -> Scalar:

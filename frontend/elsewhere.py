@@ -97,6 +97,18 @@ IN_KERNELS = {
     "group_broadcast": "lp.group.broadcast(v, lane), or lp.sub_group.broadcast",
     "any_of_group": "lp.group.any(c), or lp.sub_group.any",
     "all_of_group": "lp.group.all(c), or lp.sub_group.all",
+    "none_of_group": "not lp.group.any(c)",
+    "joint_reduce": 'lp.group.reduce(v, "add"), v being what a loop of each work-item adds up',
+    "joint_inclusive_scan": 'lp.group.inclusive_scan(v, "add") of each piece as long as the group, in a loop',
+    "joint_exclusive_scan": 'lp.group.exclusive_scan(v, "add") of each piece as long as the group, in a loop',
+    "atomic_ref": "lp.atomic.add(a, i, v), and its kin, on the element itself",
+    "atomic_fence": "lp.mem_fence(scope, order)",
+    "fetch_add": "lp.atomic.add(a, i, v)",
+    "mad": "lp.math.fma(a, b, c)",
+    "mad24": "a * b + c",
+    "mul24": "a * b",
+    "rotate": "x << k | x >> (32 - k) on unsigned integers",
+    "sincos": "lp.math.sin(x) and lp.math.cos(x)",
     "select_from_group": "lp.sub_group.shuffle(v, lane)",
     "permute_group_by_xor": "lp.sub_group.shuffle_xor(v, mask)",
     "shift_group_left": "lp.sub_group.shuffle_down(v, delta)",
@@ -153,7 +165,46 @@ _ON_THE_HOST = {
     **dict.fromkeys(("parallel_for", "prange"), "kernel[n](…): each work-item is one round of the loop"),
     **dict.fromkeys(("ReductionKernel", "reduce"), 'lp.group.reduce(v, "add") in a kernel'),
     **dict.fromkeys(("RawKernel", "RawModule"), "lp.create_kernel_bundle_from_source(ctx, language, source)"),
-    **dict.fromkeys(("malloc_device", "malloc_host", "malloc_shared", "usm"), "lp.empty(shape, dtype)"),
+    **dict.fromkeys(
+        ("aligned_alloc_device", "malloc", "malloc_device", "malloc_host", "malloc_shared", "usm"),
+        "lp.empty(shape, dtype)",
+    ),
+    **dict.fromkeys(("host_accessor", "host_vector", "get_array"), "a.numpy(), which waits and copies"),
+    **dict.fromkeys(
+        ("any_device_has", "any_device_has_v"), "any(d.has(lp.Aspect.FP64) for d in lp.devices())"
+    ),
+    **dict.fromkeys(
+        ("all_devices_have", "all_devices_have_v"), "all(d.has(lp.Aspect.FP64) for d in lp.devices())"
+    ),
+    **dict.fromkeys(
+        (
+            "cpu_selector",
+            "cpu_selector_v",
+            "default_selector",
+            "default_selector_v",
+            "gpu_selector",
+            "gpu_selector_v",
+        ),
+        "lp.device(), or lp.select_device(aspects=[lp.Aspect.GPU])",
+    ),
+    **dict.fromkeys(("aspect_selector",), "lp.select_device(aspects=[…])"),
+    **dict.fromkeys(
+        ("reduction", "reducer"), 'lp.group.reduce(v, "add") in a kernel, then lp.atomic.add(out, 0, sum)'
+    ),
+    **dict.fromkeys(("get_devices", "list_devices", "num_gpus", "device_count"), "lp.devices()"),
+    **dict.fromkeys(("get_platforms", "list_platforms"), "lp.platforms()"),
+    **dict.fromkeys(("free", "delete"), "a.release(), or let the last reference go"),
+    **dict.fromkeys(("property_list", "prop_list"), "props=[lp.properties.…] where a function takes them"),
+    **dict.fromkeys(("no_init", "noinit", "write_only"), "lp.Out[…] as the parameter's annotation"),
+    **dict.fromkeys(("read_only",), "lp.In[…] as the parameter's annotation"),
+    **dict.fromkeys(
+        ("local_accessor",),
+        "lp.LocalArray[lp.f32] as the parameter's annotation, lp.local(n) as its argument",
+    ),
+    **dict.fromkeys(("Buffer", "Accessor", "Field", "malloc_managed"), "lp.zeros(shape, dtype), an lp.Array"),
+    **dict.fromkeys(
+        ("seed", "manual_seed"), "a seed as the argument of a generator that kernels call as a helper"
+    ),
     **dict.fromkeys(("Exception", "LapilliError", "exception", "errors"), "lp.Error, the base of all others"),
     **dict.fromkeys(("CompilationError", "CompilerError"), "lp.CompileError"),
     **dict.fromkeys(

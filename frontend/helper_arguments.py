@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import types as python_types
 from typing import Any, Optional, cast
 
@@ -54,7 +55,9 @@ def bound_arguments(
             node,
             f"'{name}' has the parameter {extra}, which kernels cannot call",
             "LP2030",
-            hint="give it a fixed list of parameters",
+            hint="give it a fixed list of parameters"
+            if inspect.unwrap(function) is function
+            else f"a decorator wraps it: give what it wraps a name outside, plain = {name}.__wrapped__, and call that",
         )
     given = _by_position(fb, name, source, node, receiver)
     _add_by_name(fb, name, source, node, given)

@@ -274,7 +274,7 @@ def _items(fb: FunctionBuilder, value: Value, known: range | None, node: ast.exp
                     node,
                     f"{what} takes literals and captured constants",
                     "LP2051",
-                    hint="use range for bounds that are known at run time only",
+                    hint="use range for bounds that are known at run time only, or a parameter n: lp.Const[lp.i32]",
                 )
             return [constant(n) for n in known]
         case _:

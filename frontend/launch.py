@@ -188,7 +188,8 @@ def _spec_bytes(kernel: KernelFunction, values: Mapping[object, object]) -> tupl
     for constant, value in values.items():
         if not isinstance(constant, SpecializationId):
             raise KernelArgumentError(
-                f"kernel '{kernel.name}': .spec(…) expects lp.SpecializationId objects as keys, found {constant!r}",
+                f"kernel '{kernel.name}': .spec(…) expects lp.SpecializationId objects as keys, found {constant!r}; "
+                f"write .spec({{ID: value}}) with the object, {kernel.name}[…](…, NAME=value) for an lp.Spec parameter",
                 code="LP3011",
             )
         packed[constant.symbol] = constant.to_bytes(value)

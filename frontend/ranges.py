@@ -7,6 +7,7 @@ build, so `Range` and `NdRange` only hold what they are given (as SYCL's do).  S
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -213,6 +214,11 @@ def check_multiple(extents: Sequence[int], local: Sequence[int]) -> None:
 
 
 def _integers(value: object, what: str) -> tuple[int, ...]:
+    if isinstance(value, range):  # a sequence too, and range(3) is not (0, 1, 2) here
+        size = repr(len(value)) if value == range(len(value)) else "n, from which kernels compute"
+        raise NdRangeError(
+            f"{what} {value!r}: expected the number of work-items, found a range; write {size}"
+        )
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
         whole = cast("Sequence[object]", value)
         parts = tuple(whole)
@@ -240,8 +246,18 @@ def _integer(part: object, what: str, whole: object) -> int:
             pass
     raise NdRangeError(
         f"{what} {whole!r}: expected an integer or a tuple of 1 to {MAX_DIMENSIONS} integers, "
-        f"found {part!r} of type {type(part).__name__}"
+        f"found {part!r} of type {type(part).__name__}{_instead(part)}"
     )
+
+
+def _instead(part: object) -> str:
+    """Returns what to write for something that is no integer; "" where nobody knows."""
+    if not isinstance(part, bool) and isinstance(part, numbers.Real):
+        return "; // divides to an integer, int(x) makes one"
+    shape = getattr(part, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return "; a work-item for each element is x.size, or x.shape"
+    return "; a range starts at 0 and has no steps: write its length" if isinstance(part, slice) else ""
 
 
 def _shown(extents: Sequence[int]) -> str:

@@ -158,6 +158,18 @@ def plain_function(function: object, notes: Notes = no_notes) -> types.FunctionT
     Raises:
         CompileError: it cannot.
     """
+    if isinstance(function, staticmethod | classmethod):
+        method = cast("staticmethod[..., object]", function)
+        kind, inner = type(method).__name__, cast("types.FunctionType", method.__func__)
+        raise signature_error(
+            f"expected a function written with def, found the {kind} {inner.__qualname__!r}",
+            code="LP2004",
+            location=definition_location(inner),
+            hint=f"write @{kind} above the decorator of lapilli"
+            if kind == "staticmethod"
+            else "make it a @staticmethod, above the decorator of lapilli: kernels have no classes to be given",
+            notes=notes(),
+        )
     if not isinstance(function, types.FunctionType):
         raise signature_error(
             f"expected a function written with def, found {function!r} of type {type(function).__name__}",

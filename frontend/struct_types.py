@@ -345,8 +345,11 @@ def _member(cls: type, name: str, annotation: Any, names: dict[str, object]) -> 
         annotation, alignment = annotation.type, annotation.alignment
     kind = value_type_of(annotation)
     if kind is None:
+        from .annotation_errors import described, member_replacement  # only for messages
+
         raise CompileError(
-            f"{what}: expected a scalar, a vector, lp.FixedArray[…] or a struct, found {annotation!r}",
+            f"{what}: expected a scalar, a vector, lp.FixedArray[…] or a struct, found {described(annotation)}; "
+            f"{member_replacement(name, annotation)}",
             code="LP2019",
         )
     return kind, max(alignment, alignment_of(kind))

@@ -26,7 +26,7 @@ from .sub_group_types import combined, passed_on
 from .types import ScalarType, f64
 from .types import i32 as lapilli_i32
 from .types import u32 as lapilli_u32
-from .values import Composite, Scalar, Static, Value, describe
+from .values import Composite, Scalar, Static, Value, describe, number_hint
 from .vector_types import VecType
 from .work_items import work_item_index, work_item_value
 
@@ -63,7 +63,9 @@ def operand(fb: FunctionBuilder, node: ast.AST, value: Value, what: str) -> Scal
         CompileError: no number.
     """
     if not isinstance(value, Scalar):
-        raise fb.error(node, f"{what} takes a number, found {describe(value)}", "LP2033")
+        raise fb.error(
+            node, f"{what} takes a number, found {describe(value)}", "LP2033", hint=number_hint(value)
+        )
     if value.is_weak and fb.is_dry:
         return value
     return settle(fb, value, node)

@@ -43,7 +43,13 @@ _BUILTIN = {
     "open": "files are read on the host; pass their data as an array",
     "input": "pass values as arguments",
 }
-_OPERATIONS = {"sum": "add", "plus": "add", "prod": "mul", "minimum": "min", "maximum": "max"}
+_OPERATIONS = {"sum": "add", "plus": "add", "prod": "mul", "minimum": "min", "maximum": "max"} | {
+    "+": "add",
+    "*": "mul",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+}
 """What others call the operations of group functions."""
 _MEMORY_ORDERS = {
     "seq_cst": 'the Vulkan memory model has no sequential consistency: "acq_rel" is the strongest order',

@@ -9,6 +9,9 @@ from ..ir.errors import CompileError, Diagnostic
 from .errors import compile_error
 from .source import FunctionSource
 
+_SHOWN_ITEMS = 4
+"""Items of a list that its hint writes as a tuple."""
+_TUPLE = "write a tuple, ({}); what changes is an lp.FixedArray[lp.f32, n]() or lp.private.array(n, lp.f32)"
 _CONSTRUCTS: dict[str, tuple[str, str]] = {
     "Try": ("'try'", "nothing raises on a device; test the condition with if"),
     "TryStar": ("'try'", "nothing raises on a device; test the condition with if"),
@@ -52,6 +55,16 @@ def unsupported_error(
 ) -> CompileError:
     """Makes the error for a construct that kernels do not have."""
     kind = type(node).__name__
+    if isinstance(node, ast.List | ast.Set) and 0 < len(node.elts) <= _SHOWN_ITEMS:
+        items = ", ".join(map(ast.unparse, node.elts)) + ("," if len(node.elts) == 1 else "")
+        return compile_error(
+            source,
+            node,
+            f"kernels have no {kind.lower()}s",
+            code="LP2030",
+            hint=_TUPLE.format(items),
+            notes=notes,
+        )
     name, instead = _CONSTRUCTS.get(
         kind, (f"'{kind}'", "see the list of supported Python in the documentation")
     )

@@ -10,6 +10,15 @@ _OF_NUMPY = """T all any argmax argmin argsort astype clip conj ctypes cumprod c
     transpose var view"""
 
 _OF_ARRAYS = {
+    **dict.fromkeys(
+        ("get_access", "get_host_access"), "pass the array; a.numpy() reads it, a.copy_from(x) writes"
+    ),
+    **dict.fromkeys(("get_range", "extent"), "a.shape has its extents"),
+    **dict.fromkeys(("get_count", "count", "length"), "a.size is the number of elements"),
+    **dict.fromkeys(("byte_size", "get_size"), "a.nbytes is its size in bytes"),
+    **dict.fromkeys(("ptr", "data_ptr", "device_ptr"), "lp.vulkan.get_native(a) gives its VkBuffer"),
+    "to_device": "lp.asarray(a, device=…) copies it to another device",
+    "fill_": "a.fill(v) sets every element",
     "flatten": "a.ravel() is a view in one dimension, copy.copy(a).ravel() a copy",
     "queue": "a.device.default_queue is the queue of launches without .on",
     **dict.fromkeys(_FROM_THE_HOST.split(), "a.copy_from(x) copies a NumPy array into it"),
@@ -31,10 +40,21 @@ _OF_QUEUES = {
         ("launch", "enqueue", "run"),
         "queue.parallel_for(n, kernel, …) launches, as kernel[n].on(queue)(…) does",
     ),
+    **dict.fromkeys(
+        ("ext_oneapi_submit_barrier", "ext_oneapi_empty"),
+        "queue.marker() gives an event of all that was submitted",
+    ),
+    **dict.fromkeys(
+        ("prefetch", "mem_advise", "update_host"),
+        "arrays are where they are used: leave it out; a.numpy() reads",
+    ),
+    **dict.fromkeys(("in_order", "has_property"), "queue.is_in_order says it"),
     "record_event": "queue.marker() gives an event of all that was submitted",
 }
 _OF_EVENTS = {
     **dict.fromkeys(_WAITS.split(), "event.wait() waits for it"),
+    "wait_and_throw": "event.wait() waits for it and raises what failed",
+    "status": "event.done says whether it has happened, event.info.command_execution_status what SYCL calls it",
     **dict.fromkeys(("query", "is_done", "ready", "is_complete"), "event.done says whether it has happened"),
     **dict.fromkeys(
         ("get_profiling_info", "elapsed_time", "elapsed", "duration"),

@@ -44,7 +44,17 @@ logger = logger_of(__name__)
 
 _COPIES = ("memcpy", "copy_from", "copy_to", "memset", "zero")
 _LAUNCHES = ("launch", "enqueue", "run")
-OF_OTHER_QUEUES = frozenset((*_COPIES, *_LAUNCHES, "finish", "record_event", "sync", "synchronize"))
+_OF_SYCL = (
+    "ext_oneapi_empty",
+    "ext_oneapi_submit_barrier",
+    "has_property",
+    "mem_advise",
+    "prefetch",
+    "update_host",
+)
+OF_OTHER_QUEUES = frozenset(
+    (*_COPIES, *_LAUNCHES, *_OF_SYCL, "finish", "in_order", "record_event", "sync", "synchronize")
+)
 """What queues of other libraries have; `attribute_hints` says what to write here."""
 
 

@@ -164,7 +164,7 @@ def test_captured_names_win_over_local_ones() -> None:
         ("def k(a: None): pass", "LP2012", "found None of type NoneType", "a: None"),
         ("def k(a: str): pass", "LP2012", "found the class builtins.str", "a: str"),
         ("def k(a: np.ndarray): pass", "LP2012", "found the class numpy.ndarray", "a: np.ndarray"),
-        ("def k(a: list[f32]): pass", "LP2012", "found list[lp.f32] of type GenericAlias", "a: list[f32]"),
+        ("def k(a: list[f32]): pass", "LP2012", "found list[lp.f32]", "a: list[f32]"),
         (
             "def k(a: In[FixedArray[f32, 3]]): pass",
             "LP2014",

@@ -316,3 +316,20 @@ def test_kernel_from_source_reports_syntax_errors() -> None:
 def test_a_name_that_no_entry_point_can_have(name):
     with pytest.raises(InvalidError, match=r"@lp.kernel\(name=…\): expected a Unicode text"):
         kernel(name=name)
+
+
+def test_a_kernel_under_the_decorator_of_a_method() -> None:
+    with pytest.raises(
+        CompileError, match=r"found the staticmethod '.*inside'\n.*write @staticmethod above"
+    ) as caught:
+
+        @kernel
+        @staticmethod
+        def inside() -> None: ...
+
+    assert caught.value.location is not None and caught.value.location.file == __file__
+    with pytest.raises(CompileError, match=r"found the classmethod '.*inside'\n.*make it a @staticmethod"):
+
+        @kernel
+        @classmethod
+        def inside(cls) -> None: ...
