@@ -8,7 +8,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.ir.aspect_table import ASPECT_ROWS
-from lapilli.vk_runtime import constants
+from lapilli.vk_runtime import constants, headers
 from lapilli.vk_runtime.device_features import (
     FEATURE_STRUCTS,
     REQUIRED_FEATURES,
@@ -73,3 +73,28 @@ def test_vk_result_becomes_the_documented_class(result, error):
 def test_status_codes_pass():
     check(constants.VK_SUCCESS, "vkDoThing")
     check(constants.VK_TIMEOUT, "vkDoThing")
+
+
+def test_structure_types_are_those_of_the_enumeration():
+    by_name = {
+        name.removeprefix("VK_STRUCTURE_TYPE_").replace("_", "").lower(): value
+        for name, value in _ENUMERATIONS.items()
+        if name.startswith("VK_STRUCTURE_TYPE_")
+    }
+    structs = [
+        name for name in ffi.list_types()[0] if name.startswith("Vk") and ffi.typeof(name).kind == "struct"
+    ]
+    found = {name: structure_type(name) for name in structs}
+    assert found == {name: by_name.get(name.removeprefix("Vk").lower()) for name in structs}
+    assert (found["VkSubmitInfo"], found["VkBufferCopy"]) == (4, None)
+
+
+def test_the_enumeration_is_not_looked_through_for_usual_names(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(headers, "_structure_types", dict)
+    structure_type.cache_clear()
+    try:
+        assert [structure_type(struct.name) for struct in FEATURE_STRUCTS].count(None) == 0
+        assert structure_type("VkPhysicalDeviceVulkan13Features") == 53
+        assert structure_type("VkPhysicalDevice16BitStorageFeatures") is None  # which is no usual one
+    finally:
+        structure_type.cache_clear()
