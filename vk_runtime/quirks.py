@@ -236,7 +236,8 @@ QUIRKS: tuple[Quirk, ...] = (
         versions=None,
         fault="Take 0.0 * x and 0.0 / x for 0.0 where the 0.0 is a constant, also where x is NaN or infinite "
         "(lp_build_mul, lp_build_div; spirv-opt, which SwiftShader contains); llvmpipe takes x / 0.0 for undefined and "
-        "-0.0 + 0.0 for -0.0, also where it finds the zero out: specialization constants, loops that it writes out.",
+        "-0.0 + 0.0 for -0.0, also where it finds the zero out: specialization constants, n - n, loops that it writes "
+        "out, what was just stored.",
         remedy="Literals are written in another way for every driver: passes/convert_to_spirv/zero_operands.py.  "
         "TargetEnv.folds_zeros: what llvmpipe may find out is hidden: passes/convert_to_spirv/known_zeros.py.",
         test="tests/device/test_fuzz_findings.py",

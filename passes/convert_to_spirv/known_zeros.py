@@ -3,7 +3,7 @@
 Mesa's llvmpipe asks each operand whether it is the constant 0.0: 0.0 * x and 0.0 / x are 0.0 then, x / 0.0 is
 undefined, and x + 0.0 is x, also for -0.0 (lp_build_mul, lp_build_div, lp_build_add; it subtracts by adding).
 Constants are also what Mesa finds out: specialization constants, what loops that it writes out begin with and count,
-elements of private arrays, arms of branches that it can decide.
+elements of private arrays, n - n, x < x, arms of branches that it can decide, what was stored before it is loaded.
 
 So such an operand becomes `bitcast(bits | id >> 31)` or a selection that never happens: ids have 31 bits, which the
 driver does not know.  Specialization constants stay constants unless they are zero: `select(c == 0.0, hidden, c)`.
@@ -23,9 +23,14 @@ from ...ir.dialects.spec_constant import GetOp
 from ...ir.narrowing import is_float_attribute, is_vector_type
 from ..optimise.effects import array_of
 from .function_lowering import FunctionLowering
+from .known_numbers import is_known
 from .launch_place import unknown_zero
-from .types import is_float
+from .types import is_float, scalar_of
 
+_LOADS = ("memref.load", "kernel.load_field", "kernel.load_wide")
+_STORES = ("memref.store", "kernel.store_field", "kernel.store_wide")
+_STORES_READ = 16
+"""How many stores to an array are looked at; of more, one is taken for a zero."""
 _DEPTH = 6
 """How many operations are followed to find out where a value comes from."""
 
@@ -35,9 +40,11 @@ _FROM_INTEGERS = (arith.SIToFPOp, arith.UIToFPOp)
 def summand(fn: FunctionLowering, value: SSAValue) -> SSAValue:
     """Returns the lowered operand of a sum or difference, hidden where the driver may know it for a zero.
 
-    Elements of private arrays stay as they are: only the sign of a zero is at stake, and they are often summed up.
+    Elements of arrays stay as they are: only the sign of a zero is at stake, and they are often summed up.
     """
-    return fn.value(value) if _is_element(value) else factor(fn, value)
+    owner = value.owner
+    is_loaded = _is_element(value) or (not isinstance(owner, Block) and owner.name in _LOADS)
+    return fn.value(value) if is_loaded else factor(fn, value)
 
 
 def factor(fn: FunctionLowering, value: SSAValue) -> SSAValue:
@@ -66,18 +73,35 @@ def may_be_known_zero(value: SSAValue, depth: int) -> bool:
         return _has_zero(owner)
     if isinstance(owner, GetOp) or _is_element(value):
         return True
+    if owner.name in _LOADS:
+        return _may_hold_zero(array_of(owner.operands[0]), depth)
     if isinstance(owner, _FROM_INTEGERS):
-        return _is_known(owner.operands[0], depth)
+        return is_known(owner.operands[0], depth)
     if isinstance(owner, arith.SelectOp):
         condition, *arms = owner.operands
-        return _is_known(condition, depth) and any(may_be_known_zero(arm, depth - 1) for arm in arms)
+        return _is_chosen_zero(condition, arms, depth)
     if isinstance(owner, scf.IfOp):
-        return _is_known(owner.cond, depth) and any(
-            may_be_known_zero(arm, depth - 1) for arm in yielded(owner, value)
-        )
-    if owner.name.startswith("vector.") or len(owner.operands) == 1:
-        return any(may_be_known_zero(operand, depth - 1) for operand in owner.operands)
-    return _is_known(value, depth)
+        return _is_chosen_zero(owner.cond, yielded(owner, value), depth)
+    passes_on = owner.name.startswith(("vector.", "spirv.Group")) or len(owner.operands) == 1
+    if passes_on and any(may_be_known_zero(operand, depth - 1) for operand in owner.operands):
+        return True
+    return is_known(value, depth)  # 0.4 is no zero, and what it is rounded to may be one
+
+
+def _is_chosen_zero(condition: SSAValue, arms: list[SSAValue], depth: int) -> bool:
+    are_zeros = [may_be_known_zero(arm, depth - 1) for arm in arms]
+    return all(are_zeros) or (any(are_zeros) and is_known(condition, depth))
+
+
+def _may_hold_zero(array: SSAValue, depth: int) -> bool:
+    """Whether the function stores a zero that the driver may know into an array, from where it forwards it to loads."""
+    uses = [use.operation for use in array.uses]
+    stored = [
+        op.operands[0] for op in uses if op.name in _STORES and is_float(scalar_of(op.operands[0].type))
+    ]
+    if len(stored) > _STORES_READ or any(may_be_known_zero(value, min(depth - 1, 3)) for value in stored):
+        return True
+    return any(_may_hold_zero(op.results[0], depth) for op in uses if isinstance(op, memref.CollapseShapeOp))
 
 
 def _has_zero(constant: arith.ConstantOp) -> bool:
@@ -102,32 +126,6 @@ def yielded(op: scf.IfOp, value: SSAValue) -> list[SSAValue]:
     number = op.results.index(value)
     ends = [region.block.last_op for region in op.regions if region.blocks]
     return [end.operands[number] for end in ends if end is not None]
-
-
-def _is_known(value: SSAValue, depth: int) -> bool:
-    """Whether the driver may find out a number: from constants, and from what loops that it writes out count."""
-    owner = value.owner
-    if isinstance(owner, Block):
-        return _is_counted(owner, value, depth)
-    if isinstance(owner, arith.ConstantOp | GetOp):
-        return True
-    is_computed = owner.name.startswith("arith.") or owner.name == "math.absi"
-    return depth > 0 and is_computed and all(_is_known(operand, depth - 1) for operand in owner.operands)
-
-
-def _is_counted(block: Block, value: SSAValue, depth: int) -> bool:
-    """Whether a loop begins with a known value of an integer that it carries; floats begin hidden."""
-    loop, number = block.parent_op(), block.args.index(value)
-    if is_float(value.type) or depth == 0:
-        return False
-    if isinstance(loop, scf.ForOp):
-        return _is_known(loop.lb if number == 0 else loop.iter_args[number - 1], depth - 1)
-    if not isinstance(loop, scf.WhileOp):
-        return False
-    if block is loop.before_region.block:
-        return _is_known(loop.arguments[number], depth - 1)
-    condition = loop.before_region.block.last_op
-    return condition is not None and _is_known(condition.operands[number + 1], depth - 1)
 
 
 def hidden(fn: FunctionLowering, value: SSAValue) -> SSAValue:

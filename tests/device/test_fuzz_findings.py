@@ -319,3 +319,54 @@ def test_signs_of_chosen_zeros(device, type_):
     n, out = lp.asarray(np.ones(2, np.int32), device=device), lp.zeros(3, device=device)
     lp.kernel_from_source(CHOSEN_ZEROS.replace("TYPE", type_))[1](n, out)
     assert np.signbit(out.numpy()).tolist() == [False] * 3
+
+
+@lp.kernel(contract=False, opt_level=0, local_size=4)
+def found_out_zeros(
+    x: lp.In[lp.f32], n: lp.In[lp.i32], u: lp.In[lp.u32], s: lp.Array[lp.f32], out: lp.Out[lp.f32, 2]
+):
+    i, a, b = lp.global_id(0), n[0], u[0]
+    tile = lp.local.array(4, lp.f32)
+    s[i] = 0.0
+    tile[i] = 0.0
+    out[i, 0] = s[i] * x[i]
+    out[i, 1] = tile[i] * x[i]
+    out[i, 2] = lp.f32(a - a) * x[i]
+    out[i, 3] = (1.0 if a < a else 0.0) * x[i]
+    out[i, 4] = (0.0 if x[i] <= x[i] or a >= a else 1.0) * x[i]
+    out[i, 5] = (1.0 if b < 0 else 0.0) * x[i]
+    out[i, 6] = lp.f32((a << 16) & 0xFFFF) * x[i]
+    out[i, 7] = lp.f32(a & 0) * x[i]
+    out[i, 8] = lp.math.trunc(lp.f32(0.5)) * x[i]
+    out[i, 9] = lp.f32(a % 1) * x[i]
+    zero = 0.0
+    if x[i] > 1.0:
+        zero = -0.0
+    out[i, 10] = zero * x[i]
+    out[i, 11] = lp.f32(b >> 31 >> 1) * x[i]
+
+
+def test_zeros_that_a_driver_finds_out(device):
+    """Mesa found them by itself, and its code generator took their products with infinity for zeros."""
+    x, n = lp.full(4, np.inf, device=device), lp.ones(1, lp.i32, device=device)
+    u, out = lp.ones(1, lp.u32, device=device), lp.zeros((4, 12), device=device)
+    found_out_zeros[4](x, n, u, lp.zeros(4, device=device), out)
+    assert np.isnan(out.numpy()).all()
+
+
+ZERO = lp.SpecializationId(lp.f32, 0.0)
+
+
+@lp.kernel(contract=False, local_size=4)
+def shared_zero(x: lp.In[lp.f32], out: lp.Out[lp.f32]):
+    i = lp.global_id(0)
+    factor = lp.sub_group.broadcast(ZERO, 0)
+    out[i] = factor * x[i]
+
+
+def test_zeros_that_a_sub_group_shares(device):
+    if not device.has(lp.Aspect.VK_SUBGROUP_BALLOT):
+        pytest.skip("the device lacks broadcasts")
+    out = lp.zeros(4, device=device)
+    shared_zero[4](lp.full(4, np.inf, device=device), out)
+    assert np.isnan(out.numpy()).all()
