@@ -121,6 +121,7 @@ def build_module(
     captures: Captures | None = None,
     optional_aspects: Iterable[int] = (),
     checks: str = "asserts",
+    runs_all_branches: bool = False,
     any_rank: bool = False,
     externals: Sequence[ExternalFunction] = (),
     is_interpreted: bool = False,
@@ -134,6 +135,7 @@ def build_module(
         captures: gets every name that the kernels and their helpers read from around themselves.
         optional_aspects: of the device, see `TargetEnv.optional_aspects`; group functions depend on them.
         checks: what kernels check as they run, see `TargetEnv.checks`.
+        runs_all_branches: of the device, see `TargetEnv.runs_all_branches`.
         any_rank: compile kernels that name no dimension for a range of three, and mark them: they can be launched
             with fewer.  Only without `rank`.
         externals: functions that the module exports.
@@ -154,7 +156,7 @@ def build_module(
     def build() -> ModuleOp:
         module = ModuleBuilder(symbols={kernel.name for kernel in kernels}, captures=captures or Captures())
         module.optional_aspects, module.is_interpreted = aspects, is_interpreted
-        module.checks = checks
+        module.checks, module.runs_all_branches = checks, runs_all_branches
         return _fill(module, kernels, externals, rank, constants, any_rank=any_rank)
 
     with refusing_depth(kernels, externals):

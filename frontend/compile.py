@@ -256,6 +256,7 @@ def _compile_now(
         captures=captures,
         optional_aspects=env.optional_aspects,
         checks=env.checks,
+        runs_all_branches=env.runs_all_branches,
         constants={kernel.name: constants},
     )
     stages.done("front end")
@@ -328,7 +329,12 @@ def analyse_kernels(
 
     options = options_of(kernels[0].function.__module__) if kernels else DEFAULT_OPTIONS
     module = build_module(
-        kernels, rank=rank, captures=captures, optional_aspects=env.optional_aspects, checks=env.checks
+        kernels,
+        rank=rank,
+        captures=captures,
+        optional_aspects=env.optional_aspects,
+        checks=env.checks,
+        runs_all_branches=env.runs_all_branches,
     )
     split = options.device_code_split if mode is None else mode
     return analyse(module, env, mode=split, fixed_targets=options.fixed_targets, is_ours=True)

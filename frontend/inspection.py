@@ -65,7 +65,13 @@ def _text(op: Operation, *, generic: bool = False) -> str:
 def _show_ir(kernel: KernelFunction, rank: int | None, env: TargetEnv) -> str:
     from .builder import build_module
 
-    module = build_module([kernel], rank=rank, optional_aspects=env.optional_aspects, checks=env.checks)
+    module = build_module(
+        [kernel],
+        rank=rank,
+        optional_aspects=env.optional_aspects,
+        checks=env.checks,
+        runs_all_branches=env.runs_all_branches,
+    )
     return str(module) + "\n"  # an f-string gives xDSL's debugging form
 
 

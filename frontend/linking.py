@@ -130,6 +130,7 @@ def object_image(function: ExternalFunction, env: TargetEnv) -> ObjectImage:
             captures=captures,
             optional_aspects=env.optional_aspects,
             checks=env.checks,
+            runs_all_branches=env.runs_all_branches,
         )
         analysis = analyse(module, env, mode="off", fixed_targets=options.fixed_targets, is_ours=True)
         warn_once(findings_of(analysis.diagnostics, captures, function.unit))

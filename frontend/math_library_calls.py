@@ -47,13 +47,19 @@ _MODULES = {
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 _OF_ANY_INTEGER = ("gcd", "lcm", "isqrt")
 """Functions that are not written for one type each."""
+_WITHOUT_BRANCHES = frozenset(("sin_f32", "cos_f32", "tan_f32"))
+"""Functions that are there once more, as ``…_general``, for devices that run all branches."""
 
 
 @lru_cache(maxsize=128)
-def library_function(name: str, scalar: ScalarType) -> python_types.FunctionType:
-    """Returns the function that computes ``lp.math.<name>`` in a type."""
+def library_function(
+    name: str, scalar: ScalarType, *, runs_all_branches: bool = False
+) -> python_types.FunctionType:
+    """Returns the function that computes ``lp.math.<name>`` in a type, on a device that runs all branches or not."""
     module = importlib.import_module(f".math_library.{_MODULE_OF[name]}", __package__)
-    found = getattr(module, name if name in _OF_ANY_INTEGER else f"{name}_{scalar.name}")
+    own_name = name if name in _OF_ANY_INTEGER else f"{name}_{scalar.name}"
+    is_general = runs_all_branches and own_name in _WITHOUT_BRANCHES
+    found = getattr(module, f"{own_name}_general" if is_general else own_name)
     assert isinstance(found, python_types.FunctionType)
     return found
 
@@ -65,7 +71,7 @@ def call_library(fb: FunctionBuilder, name: str, operands: Sequence[Scalar], nod
         name: of the function, without ``math.``.
         operands: of the types that the function is written for; the first one's type chooses it.
     """
-    function = library_function(name, operands[0].type)
+    function = library_function(name, operands[0].type, runs_all_branches=fb.module.runs_all_branches)
     values: dict[str, Value] = dict(zip(function.__code__.co_varnames, operands, strict=False))
     with _as_compiler(fb):
         return call_helper(fb, function, cast(ast.Call, node), values)
@@ -94,19 +100,36 @@ def compile_polynomial(fb: FunctionBuilder, node: ast.Call, arguments: list[Valu
     return result
 
 
-@intrinsic("library.word_at")
-def compile_word_at(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles the library's ``word_at(words, index, type)``: a select for each word."""
-    words, index, type_ = arguments
+@intrinsic("library.words_at")
+def compile_words_at(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles the library's ``words_at(words, index, count, type)``: by each bit of the index all words move up or
+    not, which is fewer selects than one for each word and place."""
+    words, index, count, type_ = arguments
     assert isinstance(words, Tuple) and isinstance(index, Scalar) and isinstance(type_, Static)
+    assert isinstance(count, Scalar) and isinstance(count.const, int)
     scalar = type_.obj
     assert isinstance(scalar, ScalarType)
     if fb.is_dry:
-        return Scalar(scalar)
-    first, *others = (adapt(fb, word, scalar, node) for word in words.items if isinstance(word, Scalar))
-    result = first
-    for position, word in enumerate(others, 1):
-        is_here = compare_scalars(fb, "Eq", index, constant(position), node)
-        ssa = fb.emit(arith.SelectOp, [fb.ssa(is_here), fb.ssa(word), fb.ssa(result)], ir_type(scalar))
-        result = Scalar(scalar, ssa)
-    return result
+        return Tuple((Scalar(scalar),) * count.const)
+    found = [adapt(fb, word, scalar, node) for word in words.items if isinstance(word, Scalar)]
+    last = len(found) - count.const
+    for bit in reversed(range(last.bit_length())):
+        step = 1 << bit
+        masked = binary(fb, "BitAnd", index, constant(step), node)
+        assert isinstance(masked, Scalar)
+        is_set = compare_scalars(fb, "NotEq", masked, constant(0), node)
+        kept = count.const + step - 1
+        found = [
+            _selected(fb, is_set, found[i + step], word, scalar) if i + step < len(found) else word
+            for i, word in enumerate(found[:kept])
+        ]
+    return Tuple(tuple(found))
+
+
+def _selected(
+    fb: FunctionBuilder, test: Scalar, then: Scalar, otherwise: Scalar, scalar: ScalarType
+) -> Scalar:
+    return Scalar(
+        scalar,
+        fb.emit(arith.SelectOp, [fb.ssa(test), fb.ssa(then), fb.ssa(otherwise)], ir_type(scalar)),
+    )

@@ -67,6 +67,8 @@ class ModuleBuilder:
     """Aspects of the device that the code may rely on, see `TargetEnv.optional_aspects`."""
     checks: str = "asserts"
     """What kernels check as they run, see `TargetEnv.checks`."""
+    runs_all_branches: bool = False
+    """Of the device, see `TargetEnv.runs_all_branches`."""
     uses_reports: bool = False
     """Whether something was compiled that needs a kernel's report buffer: ``assert``, ``print``."""
     device_functions: frozenset[str] = frozenset()

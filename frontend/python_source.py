@@ -104,6 +104,7 @@ def compile_source(request: SourceRequest) -> CompiledSource:
                     kernels,
                     optional_aspects=env.optional_aspects,
                     checks=env.checks,
+                    runs_all_branches=env.runs_all_branches,
                     any_rank=True,
                     externals=externals,
                 )

@@ -238,6 +238,7 @@ def _images(
             captures=captures,
             optional_aspects=env.optional_aspects,
             checks=env.checks,
+            runs_all_branches=env.runs_all_branches,
             any_rank=True,
             externals=exported,
         )

@@ -150,6 +150,9 @@ class TargetEnv:
     """Whether short loops with barriers are written out, see `passes.unroll_barriers`."""
     unrolls_short: bool = False
     """Whether loops of a few known rounds are written out, see `passes.unroll_short`."""
+    runs_all_branches: bool = False
+    """Whether the device goes through the code of a branch that none of its work-items takes, so that a quick way
+    beside a general one costs both: functions of `lp.math` have the general one alone then."""
     packs_tables: bool = False
     """Whether constant tables become words in the argument block, see `passes.convert_to_spirv.packed_tables`."""
     checks: str = "asserts"
@@ -214,6 +217,7 @@ class TargetEnv:
                 rotates_barriers=first.rotates_barriers and other.rotates_barriers,
                 unrolls_barriers=first.unrolls_barriers and other.unrolls_barriers,
                 unrolls_short=first.unrolls_short and other.unrolls_short,
+                runs_all_branches=first.runs_all_branches and other.runs_all_branches,
                 packs_tables=first.packs_tables or other.packs_tables,
                 checks=most_checks((first, other)),
             )

@@ -384,5 +384,6 @@ def compiler_environment(
         rotates_barriers=is_swiftshader,
         unrolls_short=is_swiftshader,
         unrolls_barriers=is_lavapipe,
+        runs_all_branches=is_swiftshader or is_lavapipe,
         packs_tables=is_swiftshader or is_lavapipe,
     )

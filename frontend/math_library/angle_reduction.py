@@ -11,7 +11,7 @@ from typing import Any
 
 import lapilli as lp
 
-from .formats import F32, F64, nearest_integer, word_at
+from .formats import F32, F64, nearest_integer, words_at
 
 TWO_OVER_PI = 0.6366197723675814
 HALF_PI = 1.5707963267948966
@@ -27,11 +27,17 @@ NEAR_F64 = 1600000.0
 
 BITS_F32 = (0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041)
 """A word of zeros, and the bits of 2/π behind the point."""
+GENERAL_BITS_F32 = (
+    0, 0x028BE60D, 0xB9391054, 0xA7F09D5F, 0x47D4D377, 0x036D8A56, 0x64F10E41, 0x07F9458E, 0xAF7AEF15,
+)  # fmt: skip
+"""38 zeros, and the bits of 2/π behind the point."""
+LEAST_EXPONENT_F32 = -13
+"""Of angles that `reduced_general_f32` takes: those that are smaller are their own sines."""
 BITS_F64 = (
     0, 0xA2F9836E4E441529, 0xFC2757D1F534DDC0, 0xDB6295993C439041, 0xFE5163ABDEBBC561,
     0xB7246E3A424DD2E0, 0x06492EEA09D1921C, 0xFE1DEB1CB129A73E, 0xE88235F52EBB4484, 0xE99C7026B45F7E41,
     0x3991D639835339F4, 0x9C845F8BBDF9283B, 0x1FF897FFDE05980F, 0xEF2F118B5A0A6D1F, 0x6D367ECF27CB09B7,
-    0x4F463F669E5FEA2D, 0x7527BAC7EBE5F17B, 0x3D0739F78A5292EA, 0x6BFB5FB11F8D5D08, 0x56033046FC7B6BAB,
+    0x4F463F669E5FEA2D, 0x7527BAC7EBE5F17B, 0x3D0739F78A5292EA, 0x6BFB5FB11F8D5D08,
 )  # fmt: skip
 
 
@@ -47,11 +53,7 @@ def reduced_near(x: Any, half_pi: Any, form: Any) -> Any:
 
 def window(words: Any, start: Any, width: Any, word: Any) -> Any:
     """The three words of a table from bit `start` on."""
-    index = start // width
-    first = word_at(words, index, word)
-    second = word_at(words, index + 1, word)
-    third = word_at(words, index + 2, word)
-    fourth = word_at(words, index + 3, word)
+    first, second, third, fourth = words_at(words, start // width, 4, word)
     left = start % width
     right = width - 1 - left
     return (
@@ -119,3 +121,28 @@ def reduced_f64(x: lp.f64) -> Any:
     if abs(x) > NEAR_F64:
         quarter, rest = reduced_far_f64(x)
     return quarter, lp.select(abs(x) < lp.math.inf, rest, lp.math.nan)
+
+
+def reduced_general_f32(x: lp.f32) -> Any:
+    """Turn and rest of |x|, for angles of 2**LEAST_EXPONENT_F32 or more, and of any size beyond, without a branch.
+
+    The turn is a u32 with the quarter in its two upper bits.  Few shifts: software drivers do them lane by lane.
+    """
+    bits = lp.bitcast(x, lp.u32)
+    least = 127 + LEAST_EXPONENT_F32
+    start = lp.u32(max(lp.i32((bits >> 23) & 255), least) - least)
+    mantissa = (bits & 0x7FFFFF) | 0x800000
+    high, middle, low = window(GENERAL_BITS_F32, start, 32, lp.u32)
+    product = mantissa * middle
+    below = product + lp.math.mul_hi(mantissa, low)
+    carry = lp.select(below < product, lp.u32(1), lp.u32(0))
+    quarters = mantissa * high + lp.math.mul_hi(mantissa, middle) + carry
+    turn = quarters + 0x20000000  # half a quarter more, to round to the nearest
+    # What is above or below the quarter, as 31 bits and 31 bits; the complement is short of it by the last bit of 62.
+    is_below = lp.i32(quarters * 4) < 0
+    flips = lp.select(is_below, lp.u32(0xFFFFFFFF), lp.u32(0))
+    upper = quarters * 4 + lp.select(lp.i32(below) < 0, lp.u32(2), lp.u32(0))
+    size = lp.f32(lp.i32((upper ^ flips) & 0x7FFFFFFE)) * 2.0**-32
+    size = size + lp.f32(lp.i32((below ^ flips) & 0x7FFFFFFF)) * 2.0**-62
+    rest = size * HALF_PI
+    return turn, lp.select(is_below, -rest, rest)

@@ -15,17 +15,21 @@ F64 = (lp.f64, lp.i64, 52, 1023, 6755399441055744.0)
 polynomial: Any = Intrinsic("library.polynomial")
 """``polynomial(x, (c0, c1, …))`` is c0 + c1 x + …, by Horner's rule.  A loop would give its coefficients, which are
 literals, a type of their own."""
-word_at: Any = Intrinsic("library.word_at")
-"""``word_at(words, index, T)`` is words[index] for an index of run time."""
+words_at: Any = Intrinsic("library.words_at")
+"""``words_at(words, index, n, T)`` is words[index], … words[index + n - 1], for an index of run time that leaves so
+many."""
 
 
 def power_of_two(k: Any, form: Any) -> Any:
-    """2**k of an i32 that is a normal exponent."""
+    """2**k of an i32 that is a normal exponent, or one less: then 0.
+
+    Multiplied, not shifted: SwiftShader shifts lane by lane.
+    """
     real = form[0]
     bits = form[1]
     fraction = form[2]
     bias = form[3]
-    return lp.bitcast((bits(k) + bias) << fraction, real)
+    return lp.bitcast((bits(k) + bias) * (bits(1) << fraction), real)
 
 
 def scaled(x: Any, k: Any, form: Any) -> Any:

@@ -94,7 +94,7 @@ def pow_f32(x: lp.f32, y: lp.f32) -> lp.f32:
     base = lp.select((x != 0.0) & (abs(x) < lp.math.inf), abs(x), 1.0)
     exponent = min(max(y, -1e12), 1e12)
     high, low = log2_in_parts(base, ROOT_HALF_F32, ATANH_F32, THIRD_F32, TWO_OVER_LN2_F32, F32)
-    magnitude = power_of_parts(high, low, exponent, (-160.0, 140.0), EXP2_F32, F32)
+    magnitude = power_of_parts(high, low, exponent, (-254.0, 140.0), EXP2_F32, F32)
     return with_power_values(x, y, magnitude, lp.f32(1.0), 2.0**24)
 
 
@@ -103,7 +103,7 @@ def pow_f64(x: lp.f64, y: lp.f64) -> lp.f64:
     base = lp.select((x != 0.0) & (abs(x) < lp.math.inf), abs(x), 1.0)
     exponent = min(max(y, -1e25), 1e25)
     high, low = log2_in_parts(base, ROOT_HALF_F64, ATANH_F64, THIRD_F64, TWO_OVER_LN2_F64, F64)
-    magnitude = power_of_parts(high, low, exponent, (-1100.0, 1040.0), EXP2_F64, F64)
+    magnitude = power_of_parts(high, low, exponent, (-2046.0, 1040.0), EXP2_F64, F64)
     return with_power_values(x, y, magnitude, lp.f64(1.0), 2.0**53)
 
 

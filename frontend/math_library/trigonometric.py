@@ -6,7 +6,7 @@ from typing import Any
 
 import lapilli as lp
 
-from .angle_reduction import reduced_f32, reduced_f64
+from .angle_reduction import LEAST_EXPONENT_F32, reduced_f32, reduced_f64, reduced_general_f32
 from .formats import polynomial
 
 # (sin(x) - x) / x³ and (cos(x) - 1 + x²/2) / x⁴, over x² on |x| <= π/4.
@@ -68,6 +68,34 @@ def cos_f64(x: lp.f64) -> lp.f64:
     return sin_in_quarter(quarter + 1, sin_of_rest(r, SIN_F64), cos_of_rest(r, COS_F64))
 
 
+def sine_of_turn(turn: Any, r: Any) -> Any:
+    """sin of turn * π/2**31 + r in f32: one polynomial, whose coefficients are those of the sine or the cosine."""
+    is_cosine = (turn & 0x40000000) != 0
+    square = r * r
+    term = lp.select(is_cosine, lp.f32(COS_F32[2]), lp.f32(SIN_F32[3]))
+    term = term * square + lp.select(is_cosine, lp.f32(COS_F32[1]), lp.f32(SIN_F32[2]))
+    term = term * square + lp.select(is_cosine, lp.f32(COS_F32[0]), lp.f32(SIN_F32[1]))
+    term = term * square + lp.select(is_cosine, lp.f32(-0.5), lp.f32(SIN_F32[0]))
+    first = lp.select(is_cosine, lp.f32(1.0), r)
+    result = first + first * (square * term)
+    return lp.bitcast(lp.bitcast(result, lp.u32) ^ (turn & 0x80000000), lp.f32)
+
+
+def sin_f32_general(x: lp.f32) -> lp.f32:
+    """Sine, without a branch."""
+    turn, r = reduced_general_f32(x)
+    result = sine_of_turn(turn ^ (lp.bitcast(x, lp.u32) & 0x80000000), r)
+    result = lp.select(abs(x) < 2.0**LEAST_EXPONENT_F32, x, result)
+    return lp.select(abs(x) < lp.math.inf, result, lp.math.nan)
+
+
+def cos_f32_general(x: lp.f32) -> lp.f32:
+    """Cosine, without a branch: of the smallest angles it is 1."""
+    turn, r = reduced_general_f32(x)
+    result = sine_of_turn(turn + 0x40000000, r)
+    return lp.select(abs(x) < lp.math.inf, result, lp.math.nan)
+
+
 def tan_in_quarter(quarter: Any, sine: Any, cosine: Any) -> Any:
     """tan of quarter * π/2 + r."""
     is_even = (quarter & 1) == 0
@@ -86,3 +114,14 @@ def tan_f64(x: lp.f64) -> lp.f64:
     quarter, r = reduced_f64(x)
     result = tan_in_quarter(quarter, sin_of_rest(r, SIN_F64), cos_of_rest(r, COS_F64))
     return lp.select(x == 0.0, x, result)
+
+
+def tan_f32_general(x: lp.f32) -> lp.f32:
+    """Tangent, without a branch."""
+    turn, r = reduced_general_f32(x)
+    sine, cosine = sin_of_rest(r, SIN_F32), cos_of_rest(r, COS_F32)
+    is_even = (turn & 0x40000000) == 0
+    result = lp.select(is_even, sine, -cosine) / lp.select(is_even, cosine, sine)
+    result = lp.select(x < 0.0, -result, result)
+    result = lp.select(abs(x) < 2.0**LEAST_EXPONENT_F32, x, result)
+    return lp.select(abs(x) < lp.math.inf, result, lp.math.nan)
