@@ -116,6 +116,7 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
     ):
         return  # an element was stored
     value = without_rows(fb, value)
+    _refuse_other_array(fb, name, value, node)
     if isinstance(value, LocalArray) and value.name.startswith("lp."):
         value.name = name  # for messages: until now it is called by what made it
     if fb.is_dry:
@@ -142,6 +143,19 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
         if isinstance(held, FixedArray) and keeps_memory(fb, name):
             held = kept(fb, name, held, node)
         fb.env[name] = held
+
+
+def _refuse_other_array(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> None:
+    """Raises CompileError where the name of an array parameter is given to another array.
+
+    Which array a name means would depend on the way to it: the next round of a loop, or what follows a jump.
+    """
+    held = fb.env.get(name)
+    if not isinstance(held, Array) or not isinstance(value, Array) or held.ssa is value.ssa:
+        return
+    arguments = fb.source.tree.args
+    if any(a.arg == name for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)):
+        raise _no_join(fb, name, held, value, node)
 
 
 def without_rows(fb: FunctionBuilder, value: Value) -> Value:
@@ -247,7 +261,8 @@ def _joined(known: VariableType, found: VariableType) -> VariableType | None:
     if isinstance(known, Static) and isinstance(found, Static):
         return known if known.obj is found.obj else None
     if isinstance(known, Array) and isinstance(found, Array) and known.parameter == found.parameter:
-        return known
+        # Arrays in one tuple are one parameter; those that the function makes are made anew in every walk.
+        return known if known.parameter < 0 or known.ssa is found.ssa else None
     if isinstance(known, FixedArray) and isinstance(found, FixedArray) and known.type == found.type:
         return known
     return None

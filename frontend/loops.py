@@ -14,7 +14,6 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Region, SSAValue
 
 from ..ir.create import create
-from ..ir.errors import CompileError
 from .analysis import BREAK, CONTINUE, FLAGS, NO_NAMES, RETURN
 from .assignment import assign_target
 from .branches import build_arm, select_values
@@ -41,7 +40,7 @@ from .iteration import Rounds, iterable_items, refuse_changes, run_time_rounds
 from .joins import FALSE, same_object
 from .loop_exits import is_endless, stored_names
 from .unrolled_loops import build_unrolled
-from .values import Array, Binding, RangeValue, Scalar, Static, Unset, Value, constant, describe
+from .values import Binding, RangeValue, Scalar, Unset, Value, constant, describe
 
 _MAXIMUM_UNROLLED = 4096
 """Rounds of an unrolled loop beyond which the program would be absurdly long."""
@@ -147,7 +146,7 @@ def _after(
     """Settles the variables that the loop wrote and does not carry: they are unset where it ran no round."""
     inner = fb.env
     fb.env = dict(before)
-    for name in sorted(written_by_rounds(fb, node) - frozenset(carried.names)):
+    for name in written_by_rounds(fb, node) - frozenset(carried.names):
         if name in FLAGS or name.startswith("$"):
             continue
         old, new = before.get(name), inner.get(name)
@@ -157,27 +156,15 @@ def _after(
                 "where the loop runs no round" if is_set and not runs_a_round else "on every path through it"
             )
             fb.env[name] = Unset(node, path)
-        elif new is None or new is old or (name not in live and not _reaches_next_round(fb, name, old, node)):
+        elif new is None or new is old or name not in live:
             continue
         elif isinstance(new, Unset) or not same_object(old, new):
-            raise _not_carried(fb, name, old, new, node)
-
-
-def _reaches_next_round(fb: FunctionBuilder, name: str, old: Value, node: ast.For | ast.While) -> bool:
-    """Returns whether a round may read which compile-time object a variable was in the round before."""
-    target = stored_names(node.target) if isinstance(node, ast.For) else NO_NAMES
-    return isinstance(old, Array | Static) and name in fb.facts.reads([node]) - target
-
-
-def _not_carried(fb: FunctionBuilder, name: str, old: Value, new: Binding, node: ast.AST) -> CompileError:
-    message = f"variable '{name}' is {describe(old)} before the loop and something else after a round"
-    hint = "use two variables"
-    if isinstance(old, Array) and isinstance(new, Array):
-        message = (
-            f"variable '{name}' names the array '{old.name}' before the loop and '{new.name}' after a round"
-        )
-        hint = "which array a name means is known when the kernel is compiled: write out two rounds, one for each way"
-    return fb.error(node, message, "LP2037", hint=hint)
+            raise fb.error(
+                node,
+                f"variable '{name}' is {describe(old)} before the loop and something else after a round",
+                "LP2037",
+                hint="use two variables",
+            )
 
 
 def _build_range(fb: FunctionBuilder, node: ast.For, rounds: Rounds, item: _Item, live: Live) -> SetInside:
