@@ -174,7 +174,7 @@ def bind(fb: FunctionBuilder, carried: Carried, leaves: Sequence[SSAValue]) -> N
         fb.env[name], position = _rebuilt(shape, leaves, position)
 
 
-def final_values(fb: FunctionBuilder, carried: Carried, node: ast.AST) -> list[SSAValue]:
+def final_values(fb: FunctionBuilder, carried: Carried) -> list[SSAValue]:
     """Returns the IR values that the variables have at the end of a round."""
     leaves: list[SSAValue] = []
     for name, shape in zip(carried.names, carried.shapes, strict=True):

@@ -93,7 +93,7 @@ def call_helper(
     source = module.source_of(function, fb, node)
     values = bound_arguments(fb, function, source, node) if values is None else values
     fb.node = node
-    with module.entering(fb, function, source, node):
+    with module.entering(fb, function, node):
         values = annotated(fb, source, values, node)
         if fb.is_dry and is_open(values.values()):
             return rebuilt(open_result(_begun(module, source, values)[0]), None, list(values.values()))

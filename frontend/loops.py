@@ -229,7 +229,7 @@ def _simple_for(
     with fb.into(block):
         bind(fb, carried, block.args[1:])
         _body(fb, node, item(Scalar(rounds.type, block.args[0], bounds=rounds.bounds)), live, inside)
-        fb.append(create(scf.YieldOp, operands=final_values(fb, carried, node)))
+        fb.append(create(scf.YieldOp, operands=final_values(fb, carried)))
     op = create(
         scf.ForOp,
         operands=[lower, upper, step, *carried.initial],
@@ -280,7 +280,7 @@ def _stepping_while(
             for value, add in zip(after.args[:count], (one, step)[2 - count :], strict=True)
         ]
         nexts = [value for value in following if value is not None]
-        fb.append(create(scf.YieldOp, operands=[*nexts, *final_values(fb, carried, node)]))
+        fb.append(create(scf.YieldOp, operands=[*nexts, *final_values(fb, carried)]))
     op = create(
         scf.WhileOp,
         operands=[*counters, *carried.initial],
@@ -327,12 +327,12 @@ def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> SetInside:
     with fb.into(before):
         bind(fb, carried, before.args)
         inside.unset(fb, node)
-        test = _test(fb, node, jumps)
+        test = _test(fb, node)
         fb.node = node
         if test.const is False and not jumps:
             _skip(fb, node, entry)
             return SetInside()
-        handed_on = final_values(fb, carried, node)
+        handed_on = final_values(fb, carried)
         extra, maybe = set_by_test(fb, node, carried, entry)
         extra_leaves = [leaf for value in extra.shapes for leaf in ir_leaves(fb, value) or ()]
         fb.append(create(scf.ConditionOp, operands=[_needed(fb, test), *handed_on, *extra_leaves]))
@@ -346,7 +346,7 @@ def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> SetInside:
         take_names(fb, node.test, True)
         _clear_flags(fb)
         _build_round(fb, node, body_live, inside)
-        fb.append(create(scf.YieldOp, operands=final_values(fb, carried, node)))
+        fb.append(create(scf.YieldOp, operands=final_values(fb, carried)))
     op = create(
         scf.WhileOp, operands=carried.initial, result_types=results, regions=[Region(before), Region(after)]
     )
@@ -361,7 +361,7 @@ def _build_while(fb: FunctionBuilder, node: ast.While, live: Live) -> SetInside:
     return inside
 
 
-def _test(fb: FunctionBuilder, node: ast.While, jumps: Live) -> Scalar:
+def _test(fb: FunctionBuilder, node: ast.While) -> Scalar:
     """Compiles the condition; after a jump it is not evaluated."""
     state = jump_state(fb)
     if not isinstance(state, Scalar):

@@ -124,7 +124,7 @@ class ModuleBuilder:
 
     @contextmanager
     def entering(
-        self, fb: FunctionBuilder, function: python_types.FunctionType, source: FunctionSource, node: ast.Call
+        self, fb: FunctionBuilder, function: python_types.FunctionType, node: ast.Call
     ) -> Generator[None]:
         """Remembers that `function` is being compiled for a call.
 

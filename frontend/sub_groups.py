@@ -220,7 +220,7 @@ def compile_number(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
     if fb.is_dry:
         return Scalar(fb.module.index_type, bounds=bounds)
     if name == "sub_group.count":
-        return _count(fb, node)
+        return _count(fb)
     return _number(fb, name, op)
 
 
@@ -243,7 +243,7 @@ def _number(fb: FunctionBuilder, name: str, op: type[Operation]) -> Scalar:
     return Scalar(fb.module.index_type, fb.cast_from_index(index, name), bounds=(0, _LARGEST))
 
 
-def _count(fb: FunctionBuilder, node: ast.AST) -> Scalar:
+def _count(fb: FunctionBuilder) -> Scalar:
     """Returns the number of sub-groups: what the device says, or what the sizes say if that is more.
 
     lavapipe 22.3 leaves a partial sub-group out of NumSubgroups; a device that reports its largest sub-group
