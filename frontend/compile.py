@@ -159,7 +159,7 @@ def _from_cache(cached: CachedKernel, device: Device, env: TargetEnv) -> Executa
         logger.info("removed the cache entry %s: %s", hit.name, error)
         cached.forget(hit)
         return None
-    record("cache_hit", kernel=kernel.name, image=image.digest, device=device.selector)
+    record("cache_hit", kernel=kernel.name, image=image, device=device.selector)
     return Executable(image, kernel, hit.found.captures)
 
 
@@ -270,7 +270,7 @@ def _compile_now(
     stages.done("lowering")
     image = build_image(lowered, env)
     stages.done("emission")
-    record("compile", kernel=kernel.name, image=image.digest, device=device.selector)
+    record("compile", kernel=kernel.name, image=image, device=device.selector)
     if image.imports:
         image = _linked(kernel, image, captures, device)
     return Executable(image, image.kernel(kernel.name), captures)
@@ -288,7 +288,7 @@ def _linked(kernel: KernelFunction, image: DeviceImage, captures: Captures, devi
     from .linking import link_externals
 
     linked = link_externals(image, captures)
-    record("link", kernel=kernel.name, image=linked.digest, device=device.selector)
+    record("link", kernel=kernel.name, image=linked, device=device.selector)
     return linked
 
 

@@ -138,7 +138,7 @@ class UnitImage:
             image, kernels=tuple(replace(k, default_local_size=self._local_size(k)) for k in image.kernels)
         )
         only = "".join(self.kernel_ids) if len(self.kernel_ids) == 1 else ""
-        record("compile", kernel=only, image=image.digest, device=selector)
+        record("compile", kernel=only, image=image, device=selector)
         return image
 
     def _dump(self, env: TargetEnv, selector: str) -> None:

@@ -200,7 +200,7 @@ def link_parts(
     every = [linked(item.image, [able[part] for part in item.parts], item.spec_symbols) for item in made]
     selector = devices[0].selector if len(devices) == 1 else ""
     for item in made:
-        trace.record("link", image=item.image.digest, device=selector)
+        trace.record("link", image=item.image, device=selector)
     images = [image for image in every if any(image.is_compatible(device) for device in devices)]
     pipelines = make_pipelines(images, devices, values.by_symbol())
     log = property_of(props, Log)

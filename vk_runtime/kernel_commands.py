@@ -109,9 +109,7 @@ class KernelCommands:
     def note_launch(self) -> None:
         """Tells running traces of a launch."""
         binding = self._binding
-        trace.record(
-            "launch", kernel=binding.kernel.name, image=binding.image.digest, device=self._device.selector
-        )
+        trace.record("launch", kernel=binding.kernel.name, image=binding.image, device=self._device.selector)
 
     def _show(
         self,

@@ -266,7 +266,7 @@ class PipelineStore:
                 chained=chained,
                 kernel_name=kernel.name,
             )
-        trace.record("pipeline", kernel=kernel.name, image=image.digest, device=selector)
+        trace.record("pipeline", kernel=kernel.name, image=image, device=selector)
         return made
 
     def digest(self, image: DeviceImage, kernel: KernelInfo, entries: tuple[SpecEntry, ...]) -> bytes:
@@ -321,7 +321,7 @@ class PipelineStore:
         if module is None:
             module = self._modules[key] = ShaderModule(self._device, image)
             self._living_modules[key] = module
-            trace.record("module", image=image.digest, device=selector)
+            trace.record("module", image=image, device=selector)
             if len(self._modules) > CACHED_PIPELINES:
                 self._modules.popitem(last=False)
         return module

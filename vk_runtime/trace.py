@@ -28,6 +28,15 @@ class TraceEvent:
     """The device's selector; empty where no device is concerned."""
 
 
+class Identified(Protocol):
+    """What an event is about: an image."""
+
+    @property
+    def digest(self) -> bytes:
+        """What identifies it; computed for those who ask, in as long as an eighth of its emission."""
+        ...
+
+
 class Collector(Protocol):
     """What gets the events while it is in `active`."""
 
@@ -79,10 +88,10 @@ def trace() -> Trace:
     return Trace()
 
 
-def record(kind: TraceKind, *, kernel: str = "", image: bytes = b"", device: str = "") -> None:
+def record(kind: TraceKind, *, kernel: str = "", image: Identified | None = None, device: str = "") -> None:
     """Tells every running trace of an event."""
     if active and not getattr(_thread, "is_unobserved", False):
-        event = TraceEvent(kind, kernel, image.hex(), device)
+        event = TraceEvent(kind, kernel, "" if image is None else image.digest.hex(), device)
         for collector in tuple(active):
             collector.add(event)
 
