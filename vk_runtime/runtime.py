@@ -98,7 +98,8 @@ class Runtime:
 
         found = make_devices([physical for attempt in self._attempts for physical in attempt.found])
         self.devices = visible_devices(found)
-        if opens_default and self.devices:
+        # A profile of the process begins with its first VkDevice, and ends before the runtime does.
+        if opens_default and self.devices and config.profile is None:
             with suppress(Exception):  # whoever uses the device meets it again
                 self.default_device.logical  # noqa: B018 - makes it  # pyright: ignore[reportUnusedExpression]
 
