@@ -92,10 +92,17 @@ def check_index(
     check_range(fb, index, extent, f"dimension {dimension} of '{array.name}'", node)
 
 
-def check_range(fb: FunctionBuilder, index: Scalar, extent: Scalar, of: str, node: ast.AST) -> None:
-    """Checks in debug mode that an index is in range `of` something; negative ones are not, but for literals."""
+def check_range(
+    fb: FunctionBuilder, index: Scalar, extent: Scalar, of: str, node: ast.AST, *, is_hidden: bool = False
+) -> None:
+    """Checks in debug mode that an index is in range `of` something; negative ones are not, but for literals.
+
+    Args:
+        is_hidden: for the interpreter instead, to which no operation shows the index.
+    """
     literal = index.const is not None
-    if not is_debug(fb) or (literal and extent.const is not None):
+    is_wanted = fb.module.is_interpreted and not is_debug(fb) if is_hidden else is_debug(fb)
+    if not is_wanted or (literal and extent.const is not None):
         return  # two literals were checked when they were compiled
     if extent.const is not None and index.bounds is not None:
         low, high = index.bounds

@@ -48,16 +48,25 @@ def step_into(fb: FunctionBuilder, value: Value, steps: tuple[Step, ...], node: 
         return load_fixed(fb, value, [_scalar_step(s) for s in steps], node)
     assert isinstance(value, Composite)
     (step,) = steps
-    return value.items[step] if isinstance(step, int) else _chosen(fb, value, step)
+    return value.items[step] if isinstance(step, int) else _chosen(fb, value, step, node)
 
 
 def _scalar_step(step: Step) -> Scalar:
     return constant(step) if isinstance(step, int) else step
 
 
-def _chosen(fb: FunctionBuilder, value: Composite, index: Scalar) -> Scalar:
+def _check_choice(fb: FunctionBuilder, index: Scalar, vector: VecType, node: ast.AST) -> None:
+    """Checks a run-time index for the interpreter, which sees comparisons of it alone."""
+    from .checks import check_range  # whose messages show fixed arrays
+
+    if fb.module.is_interpreted and not fb.is_dry:
+        check_range(fb, index, Scalar(index.type, const=vector.size), "a vector", node, is_hidden=True)
+
+
+def _chosen(fb: FunctionBuilder, value: Composite, index: Scalar, node: ast.AST) -> Scalar:
     """Emits the choice of a vector's component by a run-time index."""
     assert isinstance(value.type, VecType)
+    _check_choice(fb, index, value.type, node)
     kind = value.type.element
     result = value.items[0]
     assert isinstance(result, Scalar)
@@ -140,6 +149,7 @@ def _replaced(
         new = _replaced(fb, base.items[step], rest, value, node, value_node)
         return base.with_items((*base.items[:step], new, *base.items[step + 1 :]))
     assert isinstance(base.type, VecType)
+    _check_choice(fb, step, base.type, node)
     stored = store_convert(fb, value, base.type.element, value_node, "the component")
     return base.with_items(
         [_select_component(fb, step, position, stored, item) for position, item in enumerate(base.items)]

@@ -145,6 +145,30 @@ def test_indices_into_values_are_checked():
     )
 
 
+@lp.kernel
+def reads_a_vector_beyond(x: lp.In[lp.f32], y: lp.Out[lp.f32]):
+    i = lp.global_id(0)
+    v = lp.f32x2(x[i], 1.0)
+    y[i] = v[i]
+
+
+@lp.kernel
+def writes_a_vector_beyond(y: lp.Out[lp.f32]):
+    i = lp.global_id(0)
+    v = lp.f32x4(1.0)
+    v[i - 1] = 2.0
+    y[i] = v.x
+
+
+def test_an_index_of_a_vector_is_reported():
+    """Vectors are their components, and an index is a choice of one: out of range it would choose the first."""
+    trap = trap_of(reads_a_vector_beyond, 8, floats(8), floats(8))
+    assert trap.code == "LP4110" and trap.work_item == (2,) and trap.location.file == __file__
+    assert "index 2 is out of range of a vector, whose extent is 2" in str(trap)
+    assert trap_of(writes_a_vector_beyond, 4, floats(4)).code == "LP4110"
+    interpret(reads_a_vector_beyond, 2, (floats(2), floats(2)))
+
+
 # ---- uninitialised memory ----
 
 
