@@ -60,6 +60,9 @@ def prepare(parsed: ParsedModule, env: TargetEnv) -> None:
     """Makes what programs for MLIR may have ready for the passes, and adds the checks of debug mode."""
     _locate(parsed)
     _lower_upstream(parsed.module, env)
+    from ..passes.upstream.local_sizes import mark_any_local_size
+
+    mark_any_local_size(parsed.module)
     if env.checks == "debug":
         from ..passes.traps.accesses import trap_accesses
 

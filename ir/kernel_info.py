@@ -362,6 +362,8 @@ class KernelInfo:
     has_any_rank: bool = False
     """Whether it names no dimension, so that a range of fewer dimensions than `LaunchAbi.rank` may be padded
     with ones in front and gives the same."""
+    has_any_local_size: bool = False
+    """Whether a launch that names no local size takes one that divides the range, where the body masks nothing."""
     default_local_size: tuple[int, ...] | None = None
     """The local size of launches that give none, slowest dimension first; None: the runtime chooses."""
 

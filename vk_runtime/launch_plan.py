@@ -267,13 +267,22 @@ def _local_size(
         return tuple(required)
     if kernel.abi.local_size_spec_ids is None:
         raise InvalidError(f"kernel '{kernel.name}' has a fixed local size, and its image does not say which")
+    if kernel.has_any_local_size:
+        return _dividing(default_local_size(extents, limits), extents)
     if not kernel.abi.is_masked:
         raise InvalidError(
-            f"kernel '{kernel.name}' runs in whole work-groups, as its work-items work together or its IR masks no "
-            "range, so it needs a local size: @lp.kernel(local_size=…), @lp.reqd_work_group_size(…) or "
-            "k[lp.NdRange(global_, local_)]"
+            f"kernel '{kernel.name}' runs in whole work-groups, as its work-items work together, so it needs a "
+            "local size: @lp.kernel(local_size=…), @lp.reqd_work_group_size(…) or k[lp.NdRange(global_, local_)]"
         )
     return default_local_size(extents, limits)
+
+
+def _dividing(sizes: tuple[int, ...], extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns local sizes of at most these that divide a range."""
+    return tuple(
+        next(size for size in range(most, 0, -1) if extent % size == 0)
+        for most, extent in zip(sizes, extents, strict=True)
+    )
 
 
 def _check_fixed_sizes(kernel: KernelInfo, sizes: tuple[int, ...]) -> None:

@@ -51,6 +51,8 @@ PARAMETERS = "kernel.parameters"
 """Array of dictionaries, one per argument: see `KernelParameter`."""
 RANK = "kernel.rank"
 """i32: dimensions of the launch range, 1 to 3."""
+ANY_LOCAL_SIZE = "kernel.any_local_size"
+"""Unit: it masks nothing, and its work-items do nothing together: any local size that divides the range will do."""
 ANY_RANK = "kernel.any_rank"
 """Unit: it names no dimension, so that a range of fewer dimensions may be padded with ones in front."""
 MASKED = "kernel.masked"
@@ -348,6 +350,7 @@ def launch_rank(kernel: Function) -> int:
 
 __all__ = [
     "ACCESS_MODES",
+    "ANY_LOCAL_SIZE",
     "ANY_RANK",
     "DTYPES",
     "GPU_KERNEL",

@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import integer, integers
 from .kernel import (
+    ANY_LOCAL_SIZE,
     ANY_RANK,
     LIBRARY,
     LINKAGE_NAME,
@@ -27,7 +28,7 @@ from .kernel import (
 )
 
 _NAMES = (LINKAGE_NAME, SOURCE_NAME)
-_UNITS = (ANY_RANK, LIBRARY, MASKED, NO_CONTRACTION, WIDE)
+_UNITS = (ANY_LOCAL_SIZE, ANY_RANK, LIBRARY, MASKED, NO_CONTRACTION, WIDE)
 _ON_ANY_FUNCTION = (*_NAMES, LIBRARY, NO_CONTRACTION, OPT_LEVEL, WIDE)
 
 
@@ -37,7 +38,8 @@ def verify_attributes(op: Operation) -> None:
     * they stand on kernels only, but for those named below, and no other name begins with `kernel.`
     * `kernel.linkage_name` and `kernel.source_name` are strings with content, on functions
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
-    * `kernel.rank` is an i32 of 1 to 3; `kernel.any_rank`, `kernel.masked` and what may stand on any function are units
+    * `kernel.rank` is an i32 of 1 to 3; `kernel.any_local_size`, `kernel.any_rank`, `kernel.masked` and what may
+      stand on any function are units
     * `kernel.opt_level` is an i32 of 0 to 2; it, `kernel.library`, `kernel.no_contraction` and `kernel.wide` may
       stand on any function
     * `kernel.local_size` is array<i32> of 1 to 3 positive sizes

@@ -23,6 +23,7 @@ from ...ir.create import create
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import (
     ALIGNED_ROWS,
+    ANY_LOCAL_SIZE,
     ANY_RANK,
     LANES,
     MASKED,
@@ -224,6 +225,7 @@ class KernelEntry:
             aligned_rows=integers(kernel.attributes.get(ALIGNED_ROWS)) or (),
             has_loops=_has_loops(kernel),
             has_any_rank=ANY_RANK in kernel.attributes,
+            has_any_local_size=ANY_LOCAL_SIZE in kernel.attributes,
         )
 
     def _spec_fields(self) -> tuple[SpecField, ...]:
