@@ -97,7 +97,11 @@ class DiskCache:
         data = _HEADER.pack(_MAGIC, _FORMAT, 0, len(payload), digest) + payload
         temporary = self.folder / f"{_TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}"
         try:
-            _write_new(temporary, data)
+            try:
+                _write_new(temporary, data)
+            except FileNotFoundError:  # somebody removed the folder
+                self._make_folder()
+                _write_new(temporary, data)
             os.replace(temporary, self.folder / name)
         except OSError as error:
             self._warn("write", error)
@@ -111,6 +115,13 @@ class DiskCache:
             self.prune()
         return True
 
+    def _make_folder(self) -> None:
+        """Makes the folder anew; OSError where it cannot be, or where there is another by now that is not private."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        refusal = _refusal(self.folder, self.folder.lstat())
+        if refusal is not None:
+            raise PermissionError(refusal)
+
     def remove(self, name: str) -> bool:
         """Removes an entry that may be there; returns whether it did."""
         try:
@@ -123,9 +134,13 @@ class DiskCache:
         return True
 
     def entries(self) -> tuple[Entry, ...]:
-        """Returns every entry, the one that was used last first; none where the folder cannot be read."""
+        """Returns every entry, the one that was used last first; none where the folder cannot be read.
+
+        Those of the future come last: the clock was wrong, and they would stay until it gets there.
+        """
         found = [entry for entry in self._files() if not entry.name.startswith(_TEMPORARY)]
-        return tuple(sorted(found, key=lambda entry: entry.used_at, reverse=True))
+        latest = time.time() + STALE_SECONDS  # what others on a network call now
+        return tuple(sorted(found, key=lambda e: (e.used_at <= latest, e.used_at), reverse=True))
 
     def prune(self, limit_bytes: int | None = None) -> int:
         """Removes what was not used for longest until the rest fits, and stale temporary files.
@@ -137,7 +152,7 @@ class DiskCache:
             How many entries are gone.
         """
         for entry in self._files():
-            if entry.name.startswith(_TEMPORARY) and time.time() - entry.used_at > STALE_SECONDS:
+            if entry.name.startswith(_TEMPORARY) and abs(time.time() - entry.used_at) > STALE_SECONDS:
                 self.remove(entry.name)
         left = self.limit_bytes if limit_bytes is None else limit_bytes
         removed = 0

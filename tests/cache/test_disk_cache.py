@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -89,6 +92,50 @@ def test_what_was_used_last_stays_when_the_cache_is_full(cache: DiskCache) -> No
     assert cache.load("a") is not None  # touched
     assert cache.prune() == 1
     assert {entry.name for entry in cache.entries()} == {"a", "c", "d"}
+
+
+def test_entries_of_a_clock_that_ran_ahead_go_first(cache: DiskCache) -> None:
+    future = time.time() + 1e8
+    for name in "abcd":
+        cache.store(name, bytes(300_000))
+    stale = cache.folder / "tmp-1-dead"
+    stale.touch()
+    for name in ("a", "b", stale.name):
+        os.utime(cache.folder / name, (future, future))
+    assert cache.load("a") is not None  # touched
+    assert cache.prune() == 1
+    assert {entry.name for entry in cache.entries()} == {"a", "c", "d"} and not stale.exists()
+
+
+def test_a_folder_that_was_removed_is_made_again(cache: DiskCache, caplog: pytest.LogCaptureFixture) -> None:
+    cache.store("a", b"payload")
+    shutil.rmtree(cache.folder)
+    with caplog.at_level(logging.WARNING):
+        assert cache.load("a") is None and cache.store("a", b"other")
+        assert cache.load("a") == b"other" and cache.folder.stat().st_mode & 0o777 == 0o700
+        assert not caplog.records
+        shutil.rmtree(cache.folder)
+        elsewhere = cache.folder.with_name("elsewhere")
+        cache.folder.symlink_to(elsewhere)
+        assert not cache.store("a", b"payload")
+        assert len(caplog.records) == 1 and not elsewhere.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+@pytest.mark.parametrize("limit_bytes", [0, 512])
+def test_a_limit_on_the_size_of_files_ends_no_process(cache: DiskCache, limit_bytes: int) -> None:
+    program = (
+        "import resource, sys\n"
+        "from pathlib import Path\n"
+        "from lapilli.vk_runtime.disk_cache import DiskCache\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit_bytes}, {limit_bytes}))\n"
+        "cache = DiskCache(Path(sys.argv[1]), 1 << 20)\n"
+        "print(cache.store('a', bytes(1000)), cache.store('b', bytes(1000)), cache.load('a'))"
+    )
+    command = (sys.executable, "-P", "-c", program, str(cache.folder))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "False False None\n")
+    assert done.stderr.count("cannot write the cache") == 1 and list(cache.folder.iterdir()) == []
 
 
 def test_storing_keeps_the_bound(cache: DiskCache) -> None:
