@@ -74,6 +74,7 @@ def launch_kernel(
         return _interpret(queue, kernel, range_, args, kwargs or {}, wait_events, image)
     values = () if kernel.preset is not None else kernel.bind_arguments(args, kwargs or {})
     bundle, device = kernel.kernel_bundle, queue.device
+    records = bundle.launches
     spec = {**bundle.spec_values.by_symbol(), **(spec_values or {})}
 
     def launch_from(chosen: DeviceImage) -> Event:
@@ -83,14 +84,14 @@ def launch_kernel(
         read = values_for(binary, spec)
         if isinstance(range_, IndirectRange):
             local = bundle_local_size(info, device, kernel.kernel_id, spec)
-            return launch_over(queue, binary, info, range_, local, values, read, wait_events)
+            return launch_over(queue, binary, info, range_, local, values, read, wait_events, records=records)
         is_nd_range = isinstance(range_, GroupedRange)
         try:
             extents, local = _range(info, range_)
         except NdRangeError:
             if kernel.preset is None:
                 # A launch over nothing checks what comes before the range: the arguments.
-                launch(queue, binary, info, (0,) * info.abi.rank, None, values, read)
+                launch(queue, binary, info, (0,) * info.abi.rank, None, values, read, records=records)
             raise
         local = local or bundle_local_size(info, device, kernel.kernel_id, spec)
         if kernel.preset is not None:
@@ -107,7 +108,18 @@ def launch_kernel(
                 wait_events,
                 is_nd_range=is_nd_range,
             )
-        return launch(queue, binary, info, extents, local, values, read, wait_events, is_nd_range=is_nd_range)
+        return launch(
+            queue,
+            binary,
+            info,
+            extents,
+            local,
+            values,
+            read,
+            wait_events,
+            is_nd_range=is_nd_range,
+            records=records,
+        )
 
     chosen = image or bundle.image_of(kernel.kernel_id, device)
     try:

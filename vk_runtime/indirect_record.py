@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .descriptors import DescriptorSet
     from .device import Device
     from .event import Event
+    from .launch_cache import LaunchRecords
     from .launch_record import Step
     from .pipeline import Pipeline
     from .queue import Queue
@@ -131,7 +132,7 @@ class IndirectRecord(LaunchRecord):
         args: Sequence[object],
     ) -> None:
         """Records planner and kernel; in the order of `LaunchRecord._dispatch`, for the same reasons."""
-        reports = [queue.reports.of(self.device.logical, (self._binding, "range"), self._reported, 1)]
+        reports = [queue.reports.of(self.device.logical, self._binding, self._reported, 1, part="range")]
         if self._has_report:
             reports.append(self._report_of(queue, args))
         queue.reports.order.begin(queue, reports)
@@ -208,6 +209,8 @@ def launch_over(
     args: Sequence[object],
     spec_values: Mapping[str, bytes],
     wait_events: Sequence[Event] = (),
+    *,
+    records: LaunchRecords | None = None,
 ) -> Event:
     """Records a kernel of a given image over an indirect range; see `launch.launch`.
 
@@ -216,6 +219,7 @@ def launch_over(
 
     Args:
         local: local size where the range gives none, slowest first; None: the kernel's own, or a default.
+        records: of the kernel's bundle; None: those of the device.
     """
     device = queue.device
     checked = check_indirect_range(kernel.name, range_, device)
@@ -223,10 +227,10 @@ def launch_over(
         ones = (1,) * (kernel.abi.rank - checked.dimensions) if kernel.has_any_rank else ()
         extents, given = ones + extents_on_host(range_), checked.local_size
         sizes = local if given is None else ones + given
-        return launch(queue, image, kernel, extents, sizes, args, spec_values, wait_events)
-    launches = device.logical.launches
+        return launch(queue, image, kernel, extents, sizes, args, spec_values, wait_events, records=records)
+    launches = device.logical.launches if records is None else records
     shapes = tuple(arg.shape for arg in args if isinstance(arg, LocalMemory))
-    key = (id(image), id(kernel), checked, local, shapes, *spec_values.items())
+    key = (id(device.logical), id(image), id(kernel), checked, local, shapes, *spec_values.items())
     record = launches.records.get(key)
     if not isinstance(record, IndirectRecord):
         record = prepare_indirect(device, image, kernel, checked, local, args, spec_values)

@@ -28,6 +28,7 @@ from .device import Device
 from .items import items
 from .kernel_id import KernelId
 from .kernel_object import Kernel, make_kernel
+from .launch_cache import LaunchRecords
 from .requirements import require_device
 from .spec_values import SpecConstant, SpecValues, checked_constant
 from .submission import is_submitting
@@ -60,6 +61,8 @@ class KernelBundle(VulkanObject):
     """The VkShaderModules of the application that it was made of."""
     native_code: tuple[bytes, ...] = ()
     """Their SPIR-V, which Vulkan does not give back."""
+    launches: LaunchRecords
+    """Launches of its kernels that were prepared."""
     _refused: Mapping[KernelId, Refusal]
     _source: Source | None
     _left_out: Mapping[str, str]
@@ -84,9 +87,8 @@ class KernelBundle(VulkanObject):
         made = object.__new__(cls)
         made._context, made._devices, made._state = context, items(devices), state
         made._images, made._values = tuple(dict.fromkeys(images)), values or SpecValues()
-        made._handles = tuple(handles)
-        made._source, made._left_out = source, dict(left_out or {})
-        made._refused = refused or {}
+        made._handles, made._source, made._left_out = tuple(handles), source, dict(left_out or {})
+        made._refused, made.launches = refused or {}, LaunchRecords()
         context.adopt(made)
         return made
 

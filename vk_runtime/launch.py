@@ -21,6 +21,7 @@ from .specialization import SpecEntry, hidden_values, local_entries
 
 if TYPE_CHECKING:
     from .device import Device
+    from .launch_cache import LaunchRecords
     from .pipeline import Pipeline
     from .queue import Queue
 
@@ -36,6 +37,7 @@ def launch(
     wait_events: Sequence[Event] = (),
     *,
     is_nd_range: bool = False,
+    records: LaunchRecords | None = None,
 ) -> Event:
     """Records a kernel on a queue.
 
@@ -49,6 +51,7 @@ def launch(
         spec_values: host bytes by `SpecConstantInfo.symbol`; absent constants take their default.
         wait_events: the kernel starts after these.
         is_nd_range: the range must be a multiple of `local`, even where the kernel masks its tail.
+        records: of the kernel's bundle; None: those of the device.
 
     Raises:
         KernelArgumentError: arguments or specialization values that do not fit.
@@ -57,12 +60,14 @@ def launch(
         DeviceLostError: the driver lost the device.
     """
     shapes = tuple(arg.shape for arg in args if isinstance(arg, LocalMemory))
-    key = (id(image), id(kernel), range_, local, is_nd_range, shapes, *spec_values.items())
     device = queue.device
-    record = device.logical.launches.records.get(key)
+    logical = device.logical
+    key = (id(logical), id(image), id(kernel), range_, local, is_nd_range, shapes, *spec_values.items())
+    records = logical.launches if records is None else records
+    record = records.records.get(key)
     if record is None:
         record = prepare(device, image, kernel, range_, local, args, spec_values, is_nd_range=is_nd_range)
-        device.logical.launches.add(key, record)
+        records.add(key, record)
     return record.launch(queue, args, wait_events)
 
 
@@ -88,10 +93,10 @@ def prepare(
         rest: does the rest of the range, with the same arguments.
     """
     logical = device.logical
-    binding = logical.launches.bindings.get((id(image), id(kernel)))
+    bindings, place = logical.launches.bindings, (id(image), id(kernel))
+    binding = bindings.get(place)
     if binding is None:
-        binding = KernelBinding(image, kernel)
-        logical.launches.add_binding((id(image), id(kernel)), binding)
+        binding = bindings[place] = KernelBinding(image, kernel)
     binding.checker.check(args, device)
     if device not in binding.able_devices:
         require_device(device, kernel, image.requirements)

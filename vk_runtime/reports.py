@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
+from weakref import ref
 
 import numpy as np
 
@@ -26,6 +28,7 @@ from .print_order import Line, PrintOrder
 
 if TYPE_CHECKING:
     from .command_buffer import CommandBuffer
+    from .kernel_commands import KernelBinding
     from .logical_device import LogicalDevice
     from .queue import Queue
     from .tracked import Tracked
@@ -87,6 +90,8 @@ class KernelReport:
         self._words[ReportWord.CAPACITY] = self._capacity
         self.last_launch = 0
         """Timeline value of the last launch."""
+        self.owner: object = None
+        """What makes `QueueReports` forget this when the kernel goes."""
 
     @property
     def is_empty(self) -> bool:
@@ -206,25 +211,34 @@ class QueueReports:
     def of(
         self,
         device: LogicalDevice,
-        key: object,
+        binding: KernelBinding,
         kernel: KernelInfo,
         rank: int,
         streams: Streams = NO_STREAMS,
+        *,
+        part: str = "",
     ) -> KernelReport:
         """Returns the report buffer of a kernel, made at its first launch.  Call it with the device's lock held.
 
         Args:
             device: where the kernel runs.
-            key: of the kernel.
+            binding: of the kernel: when it goes, and what was launched has been read, the buffer goes.
             kernel: what it reports.
             rank: dimensions of the launch range: fewer than the kernel's where ranges are padded in front.
             streams: of the launch; launches with other streams have another buffer.
+            part: what reports beside the kernel itself.
         """
-        place = (key, rank, *streams.values())
+        place = (id(binding), part, rank, *streams.values())
         found = self._reports.get(place)
         if found is None:
-            found = self._reports[place] = KernelReport(device, kernel, rank, streams)
+            found = KernelReport(device, kernel, rank, streams)
+            found.owner = ref(binding, partial(_forget_place, ref(self), place))
+            self._reports[place] = found
         return found
+
+    def forget(self, place: object) -> None:
+        """Lets go of the buffer of a kernel that is gone; what was launched holds it until it has been read."""
+        self._reports.pop(place, None)
 
     def note_launch(self, report: Report, value: int) -> None:
         """Notes a launch that reports."""
@@ -257,6 +271,12 @@ class QueueReports:
     def _forget(self, report: KernelReport) -> None:
         for place in [place for place, known in self._reports.items() if known is report]:
             del self._reports[place]
+
+
+def _forget_place(reports: ref[QueueReports], place: object, _: object) -> None:
+    found = reports()
+    if found is not None:
+        found.forget(place)
 
 
 def show(output: Output) -> None:

@@ -229,8 +229,9 @@ def test_what_does_not_depend_on_the_range_is_done_once(device, pair, monkeypatc
         monkeypatch.setattr(launch_module, name, noted)
     image, kernel = kernels.saxpy()
     device.logical.launches.clear()
-    for n in (0, 300, 400, 500):
-        prepare(device, image, kernel, (n,), None, (1.0, x, y), {}).launch(device.default_queue, (1.0, x, y))
+    records = [prepare(device, image, kernel, (n,), None, (1.0, x, y), {}) for n in (0, 300, 400, 500)]
+    for record in records:
+        record.launch(device.default_queue, (1.0, x, y))
     # Of the empty range there is no pipeline that the others could share.
     assert calls == ["require_device", "require_limits", "kernel_pipeline", "kernel_pipeline"]
     np.testing.assert_array_equal(

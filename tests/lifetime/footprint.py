@@ -1,0 +1,17 @@
+"""What a process holds on a device."""
+
+# pyright: basic
+
+from __future__ import annotations
+
+import gc
+
+
+def footprint(device):
+    """What the process holds on a device: Vulkan objects, bytes, blocks."""
+    logical = device.logical
+    device.default_queue.wait()
+    gc.collect()
+    with logical.lock:
+        logical.collect()
+    return len(logical.graveyard), logical.memory.used_bytes, logical.memory.reserved_bytes
