@@ -35,8 +35,10 @@ class Calibration:
 
 
 def calibrate(device: LogicalDevice) -> Calibration | None:
-    """Reads the clocks of a device and of the host; None where the driver cannot read both."""
+    """Reads the clocks of a device and of the host; None where the driver cannot read both, or is closed already."""
     physical = device.physical
+    if device.is_closed:
+        return None
     extension = calibration_extension(physical.extensions)
     if extension is None or sys.platform != "linux" or not physical.timestamp_valid_bits:
         return None

@@ -250,6 +250,11 @@ def _follow_log_option() -> None:
         log_topics.set_up()
 
 
+def _close_made() -> None:
+    for made in _made:
+        made.close()
+
+
 def runtime(*, opens_default: bool = False) -> Runtime:
     """Returns the process's runtime, made at the first call; a machine without devices has one too.
 
@@ -262,11 +267,10 @@ def runtime(*, opens_default: bool = False) -> Runtime:
         if not _made:
             _follow_log_option()
             if _follow_log_option not in config.watchers:
+                atexit.register(_close_made)  # first, so called last: behind the end of the process's profile
                 config.watchers.append(_follow_log_option)
             warn_of_misspelt_variables()
-            made = Runtime(opens_default=opens_default)
-            atexit.register(made.close)
-            _made.append(made)
+            _made.append(Runtime(opens_default=opens_default))
         return _made[0]
 
 
