@@ -49,8 +49,9 @@ def combined(
 def neutral(place: UpstreamPlace, word: str, type_: Attribute) -> SSAValue:
     """Returns what changes nothing where it is combined with another value."""
     if not is_whole(type_):
-        infinite = {"min": float("inf"), "max": float("-inf"), "add": -0.0, "mul": 1.0}
-        return place.constant(infinite[word[:3]], type_)
+        numbers = {"minimumf": float("inf"), "maximumf": float("-inf"), "add": -0.0, "mul": 1.0}
+        # minnumf and maxnumf take the other value; beside NaN that is NaN again.
+        return place.constant(numbers.get(word, float("nan")), type_)
     width = 32 if isinstance(type_, IndexType) else cast("Any", type_).width.data
     lowest, highest = -(1 << width - 1), (1 << width - 1) - 1
     numbers = {"add": 0, "mul": 1, "or": 0, "xor": 0, "and": -1, "minsi": highest, "maxsi": lowest}

@@ -135,6 +135,33 @@ def test_truth_of_fractions_and_what_a_function_writes(device: lp.Device, queue:
     assert z.numpy().tolist() == [0, 0, 0, 1, 0]  # the whole part, written through a pointer
 
 
+EXTREMA_OF_SOME = """
+gpu.module @m {
+  gpu.func @extrema(%x: memref<?xf32>, %least: memref<?xf32>, %most: memref<?xf32>) kernel {
+    %i = gpu.global_id x
+    %c0 = arith.constant 0 : index
+    %m = vector.create_mask %i : vector<4xi1>
+    %v = vector.load %x[%c0] : memref<?xf32>, vector<4xf32>
+    %r = vector.mask %m { vector.reduction <minnumf>, %v : vector<4xf32> into f32 } : vector<4xi1> -> f32
+    %s = vector.mask %m { vector.reduction <maxnumf>, %v : vector<4xf32> into f32 } : vector<4xi1> -> f32
+    memref.store %r, %least[%i] : memref<?xf32>
+    memref.store %s, %most[%i] : memref<?xf32>
+    gpu.return
+  }
+}
+"""
+
+
+def test_extrema_of_nothing_but_nan_are_nan(device: lp.Device, queue: lp.Queue, built: Built):
+    kernel = built(lp.SourceLanguage.MLIR, EXTREMA_OF_SOME).ext_oneapi_get_kernel("extrema")
+    nan = np.nan
+    x = lp.asarray(np.array([nan, nan, 2, 1], np.float32), device=device)
+    least, most = lp.zeros(5, device=device), lp.zeros(5, device=device)
+    queue.parallel_for(lp.NdRange(5, 5), kernel, x, least, most)
+    np.testing.assert_array_equal(least.numpy(), [nan, nan, nan, 2, 1])  # as upstream, which begins with NaN
+    np.testing.assert_array_equal(most.numpy(), [nan, nan, nan, 2, 2])
+
+
 REARRANGED = """
 gpu.module @m {
   gpu.func @rearrange(%x: memref<?xi32>, %y: memref<?xi32>) kernel {
