@@ -16,6 +16,7 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
+from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.parser import Parser, ParserState
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input
@@ -78,6 +79,16 @@ class _Parser(Parser):
         if found.name.startswith(("gpu.", "memref.", "scf.", "spirv.")) and not self._is_behind_string():
             return _with_custom_syntax(found)
         return _without_promises(found) if name in _WITH_PROMISES else found
+
+    def parse_affine_map(self) -> AffineMap:
+        from .upstream.affine import SemiAffineParser
+
+        return SemiAffineParser(self._parser_state).parse_affine_map()
+
+    def parse_affine_set(self) -> AffineSet:
+        from .upstream.affine import SemiAffineParser
+
+        return SemiAffineParser(self._parser_state).parse_affine_set()
 
     def _is_behind_string(self) -> bool:
         """Whether the name of an operation was a string, as in generic syntax."""
@@ -226,11 +237,6 @@ def _explained(message: str) -> str:
         return f"{message}; kernels are made of the dialects {', '.join(DIALECTS)}: lower it to these with mlir-opt"
     if unknown is not None and unknown[1].startswith("spirv."):
         return f"{message}; the spirv dialect here has what compute shaders may use, and nothing of OpenCL's kernels"
-    if "(semi-affine)" in message:
-        return (
-            "an affine expression multiplies and divides by constants only; compute that with arith.muli, "
-            "arith.floordivsi or arith.remsi"
-        )
     # xDSL names the token that it expected by a spelling, and this one has none.
     if message.startswith(" in "):
         return "expected an operation, a block or }"

@@ -20,12 +20,14 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     TensorType,
+    UnitAttr,
     i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation
-from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.parser import AffineParser, Parser, UnresolvedOperand
+from xdsl.utils.mlir_lexer import MLIRToken
 
 from ..narrowing import is_memref_type
 from .memref import KINDS
@@ -33,6 +35,12 @@ from .reading import PURE, end_with, read_only, types_of, vector_type, with_attr
 
 _INDEX = IndexType()
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "mod": 2, "floordiv": 2, "ceildiv": 2}
+_KINDS = {
+    "*": AffineBinaryOpKind.Mul,
+    "mod": AffineBinaryOpKind.Mod,
+    "floordiv": AffineBinaryOpKind.FloorDiv,
+    "ceildiv": AffineBinaryOpKind.CeilDiv,
+}
 _MOST_NESTED = 100
 """Parentheses around each other."""
 
@@ -100,11 +108,22 @@ def _joined(word: str, left: AffineExpr, right: AffineExpr) -> AffineExpr:
         return left + right
     if word == "-":
         return left - right
+    if not isinstance(right, AffineConstantExpr) and not (
+        word == "*" and isinstance(left, AffineConstantExpr)
+    ):
+        return AffineBinaryOpExpr(_KINDS[word], left, right)  # xDSL's operators take constants only
     if word == "*":
         return left * right
     if word == "mod":
         return left % right
     return left // right if word == "floordiv" else left.ceil_div(right)
+
+
+class SemiAffineParser(AffineParser):
+    """Reads maps and sets in which symbols are multiplied and divided by, as in ``()[s0, s1] -> (s0 * s1)``."""
+
+    def _create_binop_expr(self, lhs: AffineExpr, rhs: AffineExpr, binop: MLIRToken) -> AffineExpr:
+        return _joined(binop.text, lhs, rhs)
 
 
 def _access(parser: Parser) -> tuple[UnresolvedOperand, list[UnresolvedOperand], AffineMapAttr]:
@@ -266,6 +285,34 @@ def _delinearize(kind: type[Operation], parser: Parser) -> Operation:
     position = parser.parse_unresolved_operand()
     parser.parse_keyword("into")
     values = [position]
+    basis = _basis(parser, values)
+    attributes = parser.parse_optional_attr_dict()
+    types = types_of(parser)
+    operands = parser.resolve_operands(values, [_INDEX] * len(values), parser.pos)
+    return with_attributes(
+        kind, operands, types, attributes, static_basis=DenseArrayBase.from_list(i64, basis)
+    )
+
+
+def _linearize(kind: type[Operation], parser: Parser) -> Operation:
+    """``disjoint [%i, %j] by (%a, 4) : index``."""
+    is_disjoint = parser.parse_optional_keyword("disjoint") is not None
+    values = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
+    parser.parse_keyword("by")
+    basis = _basis(parser, values)
+    attributes = parser.parse_optional_attr_dict()
+    types = types_of(parser)
+    operands = parser.resolve_operands(values, [_INDEX] * len(values), parser.pos)
+    made = with_attributes(
+        kind, operands, types, attributes, static_basis=DenseArrayBase.from_list(i64, basis)
+    )
+    if is_disjoint:
+        made.properties["disjoint"] = UnitAttr()
+    return made
+
+
+def _basis(parser: Parser, values: list[UnresolvedOperand]) -> list[int]:
+    """Reads ``(%a, 4)``: adds the values, and returns the extents, those of values as dynamic."""
     basis: list[int] = []
 
     def one() -> None:
@@ -275,12 +322,7 @@ def _delinearize(kind: type[Operation], parser: Parser) -> Operation:
         basis.append(parser.parse_integer() if value is None else DYNAMIC_INDEX)
 
     parser.parse_comma_separated_list(parser.Delimiter.PAREN, one)
-    attributes = parser.parse_optional_attr_dict()
-    types = types_of(parser)
-    operands = parser.resolve_operands(values, [_INDEX] * len(values), parser.pos)
-    return with_attributes(
-        kind, operands, types, attributes, static_basis=DenseArrayBase.from_list(i64, basis)
-    )
+    return basis
 
 
 _BOUNDS = "lowerBoundsMap lowerBoundsGroups upperBoundsMap upperBoundsGroups steps reductions"
@@ -288,6 +330,13 @@ _FLAGS = "isWrite localityHint isDataCache"
 AFFINE_OPERATIONS: tuple[type[Operation], ...] = (
     read_only(
         "affine.delinearize_index", _delinearize, operands=(1, None), results=-1, properties="static_basis"
+    ),
+    read_only(
+        "affine.linearize_index",
+        _linearize,
+        operands=(0, None),
+        required="static_basis",
+        properties="disjoint operandSegmentSizes",
     ),
     read_only("affine.if", _if, operands=(0, None), results=-1, required="condition"),
     read_only("affine.load", _load, operands=(1, None), required="map"),

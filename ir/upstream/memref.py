@@ -126,8 +126,12 @@ def _global(parser: Parser) -> Operation:
             value = parser.parse_attribute() if not is_memref_type(type_) else _elements(parser, type_)
     properties: dict[str, Attribute] = {"sym_name": name, "type": type_}
     properties |= {"sym_visibility": StringAttr(visibility or "public")}
-    if value is not None:
-        properties["initial_value"] = value
+    if value is None:
+        parser.raise_error(
+            f"memref.global @{name.data} has no value, and no other module gives a kernel one; write "
+            "= uninitialized, or = dense<...>"
+        )
+    properties["initial_value"] = value
     if is_constant:
         properties["constant"] = UnitAttr()
     attributes = parser.parse_optional_attr_dict()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IndexType, IntegerAttr, VectorType
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -134,7 +134,9 @@ def resolve_access(
 
 
 def end_with(body: Region, kind: type[Operation]) -> None:
-    """Adds the terminator that custom syntax leaves out."""
+    """Adds the terminator that custom syntax leaves out, and the block of ``{ }``."""
+    if not body.blocks:
+        body.add_block(Block())
     last = body.blocks[-1].last_op
     if last is None or last.name != kind.name:
         body.blocks[-1].add_op(kind.create())

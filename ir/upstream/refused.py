@@ -25,7 +25,6 @@ _ADVICE = {
     "cf.switch": "run mlir-opt --lift-cf-to-scf before, or write scf.index_switch",
     "scf.forall": "write the loop of a kernel, without tensors, as scf.forall (%i) in (8) { … }",
     "affine.dma": "write affine.load and affine.store: there are no copies beside the kernel",
-    "affine.linearize_index": "write affine.apply, or run mlir-opt --lower-affine before",
     "linalg.": "run mlir-opt --convert-linalg-to-loops before",
     "tensor.": "run mlir-opt --one-shot-bufferize before: kernels have arrays (memref)",
     "bufferization.": "finish bufferization with mlir-opt before: kernels have arrays (memref)",

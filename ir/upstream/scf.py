@@ -2,6 +2,8 @@
 
 %s = scf.parallel (%i, %j) = (%a, %b) to (%c, %d) step (%e, %f) init (%z) -> f32 { … }
 scf.forall (%i, %j) in (4, %n) { … }
+
+Read here too: `scf.while` that carries nothing, and `scf.index_switch` whose regions end without scf.yield.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, i32, i64
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, Region
 from xdsl.parser import Parser, UnresolvedOperand
 
 from .reading import ENDS_WITH_BLOCK, end_with, read_only, with_attributes
@@ -75,7 +77,69 @@ def _reduce(parser: Parser) -> Operation:
     return scf.ReduceOp.create(operands=operands, regions=regions, attributes=attributes)
 
 
-SCF_SYNTAX: dict[str, Callable[[Parser], Operation]] = {"scf.parallel": _parallel, "scf.reduce": _reduce}
+def _while(parser: Parser) -> Operation:
+    """``scf.while (%x = %a) : (i32) -> f32 { … } do { … }``; a loop that carries nothing has no ``(…)``."""
+
+    def start() -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
+        name = parser.parse_argument(expect_type=False)
+        parser.parse_punctuation("=")
+        return name, parser.parse_unresolved_operand()
+
+    pairs = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, start) or []
+    parser.parse_punctuation(":")
+    position = parser.pos
+    type_ = parser.parse_function_type()
+    operands = parser.resolve_operands([value for _, value in pairs], type_.inputs.data, position)
+    names = [name.resolve(kind) for (name, _), kind in zip(pairs, type_.inputs.data, strict=True)]
+    before = parser.parse_region(names)
+    parser.parse_keyword("do")
+    after = parser.parse_region()
+    end_with(after, scf.YieldOp)
+    attributes = parser.parse_optional_attr_dict_with_keyword()
+    return scf.WhileOp.create(
+        operands=operands,
+        result_types=type_.outputs.data,
+        regions=[before, after],
+        attributes={} if attributes is None else attributes.data,
+    )
+
+
+def _index_switch(parser: Parser) -> Operation:
+    """``scf.index_switch %i -> f32 case 2 { … } default { … }``; regions without results need no scf.yield."""
+    argument = parser.parse_operand(_INDEX)
+    attributes = parser.parse_optional_attr_dict()
+    types: list[Attribute] = []
+    if parser.parse_optional_punctuation("->") is not None:
+        several = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        types = (
+            parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+            if several is None
+            else several
+        )
+    cases: list[int] = []
+    regions: list[Region] = []
+    while parser.parse_optional_keyword("case") is not None:
+        cases.append(parser.parse_integer())
+        regions.append(parser.parse_region())
+    parser.parse_keyword("default")
+    regions.insert(0, parser.parse_region())
+    for region in regions if not types else ():
+        end_with(region, scf.YieldOp)
+    return scf.IndexSwitchOp.create(
+        operands=[argument],
+        result_types=types,
+        properties={"cases": DenseArrayBase.from_list(i64, cases)},
+        regions=regions,
+        attributes=attributes,
+    )
+
+
+SCF_SYNTAX: dict[str, Callable[[Parser], Operation]] = {
+    "scf.index_switch": _index_switch,
+    "scf.parallel": _parallel,
+    "scf.reduce": _reduce,
+    "scf.while": _while,
+}
 """What reads each operation of xDSL's behind its name."""
 
 

@@ -95,21 +95,21 @@ class _Expressions:
             return self._place.plus(lhs, rhs)
         if expression.kind is AffineBinaryOpKind.Mul:
             return self._place.times(lhs, rhs)
-        if not isinstance(rhs, int) or rhs <= 0:
+        if isinstance(rhs, int) and rhs <= 0:
             raise self._place.refused(
                 "it divides by what is no positive constant; write arith.floordivsi or arith.remsi"
             )
         return self._divided(expression.kind, lhs, rhs)
 
-    def _divided(self, kind: AffineBinaryOpKind, lhs: Number, rhs: int) -> Number:
-        if isinstance(lhs, int):
+    def _divided(self, kind: AffineBinaryOpKind, lhs: Number, rhs: Number) -> Number:
+        if isinstance(lhs, int) and isinstance(rhs, int):
             known = {AffineBinaryOpKind.Mod: lhs % rhs, AffineBinaryOpKind.FloorDiv: lhs // rhs}
             return known.get(kind, -(-lhs // rhs))
-        divisor = self._place.constant(rhs, _INDEX)
+        value, divisor = self._place.value(lhs), self._place.value(rhs)
         if kind is not AffineBinaryOpKind.Mod:
             operation = arith.FloorDivSIOp if kind is AffineBinaryOpKind.FloorDiv else arith.CeilDivSIOp
-            return self._place.emit(operation, [lhs, divisor], _INDEX)
-        return _modulo(self._place, lhs, divisor)
+            return self._place.emit(operation, [value, divisor], _INDEX)
+        return _modulo(self._place, value, divisor)
 
 
 def _mapped(place: UpstreamPlace, map_: Attribute, operands: Sequence[SSAValue]) -> list[Number]:
@@ -306,6 +306,21 @@ def delinearize(place: UpstreamPlace) -> Sequence[SSAValue]:
     return (index, *reversed(found))
 
 
+def linearize(place: UpstreamPlace) -> Sequence[SSAValue]:
+    """Joins indices along extents to a position; the first extent may be left out."""
+    op = place.op
+    sizes = integers_of(op.properties["static_basis"])
+    count = len(op.operands) - sizes.count(DYNAMIC_INDEX)
+    indices, values = op.operands[:count], iter(op.operands[count:])
+    basis: list[Number] = [next(values) if size == DYNAMIC_INDEX else size for size in sizes]
+    if len(basis) not in (count, count - 1):
+        raise place.refused(f"it has {count} indices along {len(basis)} extents")
+    position: Number = 0
+    for index, size in zip(indices, [1, *basis][-count:] if count else [], strict=True):
+        position = place.plus(place.times(position, size), index)
+    return (place.value(position),)
+
+
 def _modulo(place: UpstreamPlace, value: SSAValue, extent: SSAValue) -> SSAValue:
     rest = place.emit(arith.RemSIOp, [value, extent], _INDEX)
     is_below = place.compare(CmpPredicate.Slt, rest, place.constant(0, _INDEX))
@@ -317,6 +332,7 @@ AFFINE: dict[str, Lowering] = {
     "affine.delinearize_index": delinearize,
     "affine.for": for_,
     "affine.if": if_,
+    "affine.linearize_index": linearize,
     "affine.load": load,
     "affine.max": maximum,
     "affine.min": minimum,

@@ -139,7 +139,11 @@ class _Arrays:
 
     def _access(self, place: UpstreamPlace) -> None:
         op = place.op
-        position = next(n for n, value in enumerate(op.operands) if is_memref_type(value.type))
+        position, *others = (n for n, value in enumerate(op.operands) if is_memref_type(value.type))
+        if others:
+            raise place.refused(
+                "arrays hold numbers, and no arrays; give the kernel each array as an argument of its own"
+            )
         array = op.operands[position]
         if array not in self._views:
             return

@@ -15,23 +15,25 @@ from .upstream_affine import AFFINE
 from .upstream_arithmetic import ARITHMETIC
 from .upstream_kernels import ITEMS, WIDTH, N, X, expected_of, kernel_text
 from .upstream_memory import MEMORY
+from .upstream_symbols import NEWER, SYMBOLS
 from .upstream_transfers import TRANSFERS
 from .upstream_vectors import VECTORS
 
-CASES = {**VECTORS, **TRANSFERS, **MEMORY, **ARITHMETIC, **AFFINE}
+CASES = {**VECTORS, **TRANSFERS, **MEMORY, **ARITHMETIC, **AFFINE, **SYMBOLS}
 
 
 @pytest.mark.device
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES, *NEWER])
 def test_kernel_on_the_device(
     device: lp.Device, queue: lp.Queue, built: Callable[..., lp.KernelBundle], name: str
 ):
-    kernel = built(lp.SourceLanguage.MLIR, kernel_text(name, CASES[name])).ext_oneapi_get_kernel(name)
+    case = {**CASES, **NEWER}[name]
+    kernel = built(lp.SourceLanguage.MLIR, kernel_text(name, case)).ext_oneapi_get_kernel(name)
     x, n = lp.asarray(X.ravel(), device=device), lp.asarray(N.ravel(), device=device)
     y = lp.zeros((ITEMS, WIDTH), lp.f32, device=device)
     o = lp.zeros((ITEMS, WIDTH), lp.i32, device=device)
     queue.parallel_for(lp.NdRange(ITEMS, ITEMS), kernel, x, n, y, o)
-    floats, integers = expected_of(CASES[name])
+    floats, integers = expected_of(case)
     np.testing.assert_array_equal(y.numpy(), floats)  # exact: small whole numbers
     np.testing.assert_array_equal(o.numpy(), integers)
 
