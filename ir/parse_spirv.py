@@ -27,6 +27,7 @@ from .dialects.spirv import SPIRV_OPS, attributes
 from .dialects.spirv.atomic import AtomicCountOp, AtomicUpdateOp
 from .dialects.spirv.base import BinaryOp, ComparisonOp, ConversionOp, TernaryOp, UnaryOp, bool_like
 from .dialects.spirv.group import GroupArithmeticOp, GroupShuffleOp, GroupVoteOp
+from .dialects.spirv.image_types import SampledImageType
 from .dialects.spirv.integer_dot import IntegerDotAccumulateOp, IntegerDotOp
 from .dialects.spirv.memory import access_chain_type
 from .dialects.spirv.scalars import scalar_of
@@ -56,6 +57,12 @@ def _pointee(type_: Attribute) -> Attribute:
     if not isinstance(type_, PointerType):
         raise VerifyException(f"expected a !spirv.ptr, found {type_}")
     return type_.pointee
+
+
+def _image_of(type_: Attribute) -> Attribute:
+    if not isinstance(type_, SampledImageType):
+        raise VerifyException(f"expected a !spirv.sampled_image, found {type_}")
+    return type_.image_type
 
 
 def _first_member(type_: Attribute) -> Attribute:
@@ -157,7 +164,9 @@ _PATTERNS: dict[str, tuple[str, Typing]] = {
     "ReturnValue": ("% : T", _no_result),
     "mlir.merge": ("?%* : T*?", _no_result),
     "mlir.yield": ("% : T", _no_result),
-    "FunctionCall": ("@callee ( %* ) : function", lambda t, n: (t[:n], t[n:])),
+    "Image": ("% : T", lambda t, _: (t, [_image_of(t[0])])),
+    "ImageQuerySize": ("% : T -> T", lambda t, _: (t[:1], t[1:])),
+    "FunctionCall": ("@callee ( ?%*? ) : function", lambda t, n: (t[:n], t[n:])),
     "mlir.addressof": ("@variable : T", lambda t, _: ([], t)),
     "mlir.referenceof": ("@spec_const : T", lambda t, _: ([], t)),
 }  # fmt: skip

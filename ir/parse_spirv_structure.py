@@ -68,8 +68,10 @@ def _module(parser: Parser) -> Operation:
 def _function(parser: Parser) -> Operation:
     name = parser.parse_symbol_name()
 
-    def argument() -> tuple[Parser.Argument, dict[str, Attribute]]:
-        return parser.parse_argument(), parser.parse_optional_dictionary_attr_dict()
+    def argument() -> tuple[Parser.Argument | None, Attribute, dict[str, Attribute]]:
+        found = parser.parse_optional_argument()
+        type_ = parser.parse_type() if found is None else found.type  # a declaration names no arguments
+        return found, type_, parser.parse_optional_dictionary_attr_dict()
 
     arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, argument)
     results: Sequence[Attribute] = ()
@@ -79,16 +81,16 @@ def _function(parser: Parser) -> Operation:
     control = attributes.FunctionControlAttr(_enumerant(parser, enums.FunctionControl))
     given = parser.parse_optional_attr_dict_with_keyword()
     found: dict[str, Attribute] = {} if given is None else dict(given.data)
-    entry = [argument for argument, _ in arguments]
+    entry = [argument for argument, _, _ in arguments if argument is not None]
     properties: dict[str, Attribute] = {
         "sym_name": name,
-        "function_type": FunctionType.from_lists([argument.type for argument in entry], results),
+        "function_type": FunctionType.from_lists([type_ for _, type_, _ in arguments], results),
         "function_control": control,
     }
     if "linkage_attributes" in found:
         properties["linkage_attributes"] = found.pop("linkage_attributes")
-    if any(row for _, row in arguments):
-        found["arg_attrs"] = ArrayAttr([DictionaryAttr(row) for _, row in arguments])
+    if any(row for _, _, row in arguments):
+        found["arg_attrs"] = ArrayAttr([DictionaryAttr(row) for _, _, row in arguments])
     body = parser.parse_optional_region(entry) or Region()
     return spirv.FuncOp.create(properties=properties, attributes=found, regions=[body])
 

@@ -8,8 +8,10 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.builtin import i32
 from xdsl.printer import Printer
 
+from lapilli.ir.dialects import spirv
 from lapilli.ir.parse import IRSyntaxError, parse_module
 from lapilli.ir.target_env import TargetEnv
 from lapilli.ir.verify import IRError, verify_module
@@ -17,6 +19,20 @@ from lapilli.spirv.emit import emit
 from lapilli.spirv.tools import spirv_tools
 
 GOLDENS = Path(__file__).parents[2] / "golden" / "spirv"
+CALLS = """
+spirv.module Logical GLSL450 requires #spirv.vce<v1.3, [Shader, Linkage], []> {
+  spirv.func @outside(i32) -> f32 "Pure" attributes {linkage_attributes =
+    #spirv.linkage_attributes<linkage_name = "outside", linkage_type = <Import>>}
+  spirv.func @nothing() "None" {
+    spirv.Return
+  }
+  spirv.func @f(%n: i32) -> f32 "None" {
+    spirv.FunctionCall @nothing() : () -> ()
+    %0 = spirv.FunctionCall @outside(%n) : (i32) -> f32
+    spirv.ReturnValue %0 : f32
+  }
+}
+"""
 TEXT = """
 spirv.module @m Logical GLSL450 requires #spirv.vce<v1.3, [Shader, GroupNonUniformArithmetic], []> {
   spirv.SpecConstant @n spec_id(5) = 7 : i32
@@ -188,3 +204,13 @@ def test_modules(text: str, message: str) -> None:
 def test_types_that_spirv_has_not(type_: str) -> None:
     with pytest.raises(IRSyntaxError):
         parse_module(f'func.func @f() {{\n  %u = "spirv.Undef"() : () -> !spirv.{type_}\n  func.return\n}}')
+
+
+def test_declarations_and_calls_without_arguments() -> None:
+    module = parse_module(CALLS).module
+    verify_module(module)
+    functions = {op.sym_name.data: op for op in module.walk() if isinstance(op, spirv.FuncOp)}
+    assert [list(op.function_type.inputs) for op in functions.values()] == [[i32], [], [i32]]
+    assert not functions["outside"].body.blocks
+    calls = [op for op in module.walk() if isinstance(op, spirv.FunctionCallOp)]
+    assert [len(op.operands) for op in calls] == [0, 1]
