@@ -108,7 +108,7 @@ def _index_switch(parser: Parser) -> Operation:
     """``scf.index_switch %i -> f32 case 2 { … } default { … }``; regions without results need no scf.yield."""
     argument = parser.parse_operand(_INDEX)
     attributes = parser.parse_optional_attr_dict()
-    types: list[Attribute] = []
+    types: Sequence[Attribute] = []
     if parser.parse_optional_punctuation("->") is not None:
         several = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
         types = (
