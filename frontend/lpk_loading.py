@@ -26,7 +26,7 @@ from ..ir.lazy_logging import logger_of
 from ..ir.target_env import TargetEnv, smallest_cap
 from ..spirv.count_rounds import for_driver
 from ..spirv.device_image import DeviceImage as SpirvImage
-from ..spirv.driver_remedies import has_foreign_code, image_for
+from ..spirv.driver_remedies import image_for
 from ..spirv.empty_module import EMPTY_MODULE
 from ..spirv.float_modes import preserving
 from ..spirv.image_checks import check_image
@@ -277,7 +277,7 @@ class LoadedFile:
         if problem is not None:
             raise self._file.error(f"code {code}: {problem}")
         env = TargetEnv.meet(device.target_env for device in devices)
-        if has_foreign_code(image):
+        if image.has_foreign_code:
             image = image_for(image, env)
         if not any(self._file.header.kernels[position].is_foreign for position in record.ids):
             image = preserving(image, env)

@@ -70,6 +70,11 @@ class DeviceImage:
         """Whether it has to be linked before a driver may see it."""
         return bool(self.imports or self.exports)
 
+    @property
+    def has_foreign_code(self) -> bool:
+        """Whether it is made of modules of other compilers, or linked with such: our own have no generator."""
+        return self.spirv[8:12] != bytes(4)
+
     def kernel(self, name: str) -> KernelInfo:
         """Returns the kernel called `name`; KeyError where the image has none."""
         for kernel in self.kernels:

@@ -29,11 +29,6 @@ def labelled(module: Module) -> Module:
     return module if module.generator else replace(module, generator=_UNKNOWN_GENERATOR)
 
 
-def has_foreign_code(image: DeviceImage) -> bool:
-    """Whether an image is made of modules of other compilers, or linked with such."""
-    return image.spirv[8:12] != bytes(4)
-
-
 def module_for(module: Module, env: TargetEnv) -> Module:
     """Returns a valid module as drivers need it.
 

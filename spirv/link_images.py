@@ -16,9 +16,10 @@ from ..ir.errors import LinkError
 from ..ir.kernel_info import AspectUse, KernelInfo, LocalParameter, Parameter, Requirements, SpecConstantInfo
 from ..ir.size_arithmetic import SizeNode
 from ..ir.target_env import REMEDIES, TargetEnv, most_checks, smallest_cap
-from .binary import Module
+from .binary import Module, parse, serialise
 from .count_rounds import for_driver
 from .device_image import DeviceImage
+from .errors import SpirvError
 from .image_agreement import disagreements, internal_spec_ids
 from .link_input import read_module
 from .linker import link_modules
@@ -59,9 +60,21 @@ def link_images(images: Sequence[DeviceImage]) -> DeviceImage:
         imports=tuple(sorted({symbol.name for symbol in reflection.imports})),
         exports=tuple(sorted({symbol.name for symbol in reflection.exports})),
     )
-    linked = for_driver(linked, env.loop_iteration_cap)
+    linked = for_driver(_sub_groups_counted(linked), env.loop_iteration_cap)
     _check(linked)
     return linked
+
+
+def _sub_groups_counted(image: DeviceImage) -> DeviceImage:
+    """Returns an image in which functions of other compilers' libraries, too, know the sub-groups of their kernel."""
+    if image.is_object or not image.target_env.miscounts_sub_groups or not image.has_foreign_code:
+        return image
+    from .counted_sub_groups import sub_groups_counted
+
+    try:
+        return replace(image, spirv=serialise(sub_groups_counted(parse(image.spirv))))
+    except SpirvError as error:
+        raise LinkError(f"cannot link: {error.message}") from error
 
 
 def _label(image: DeviceImage, number: int) -> str:

@@ -10,7 +10,6 @@ import pytest
 import lapilli as lp
 from lapilli.frontend import spirv_source
 from lapilli.ir.target_env import TargetEnv
-from lapilli.spirv.driver_remedies import has_foreign_code
 from lapilli.spirv.foreign import foreign_kernels
 from lapilli.spirv.lpk import LpkFile
 
@@ -172,7 +171,7 @@ def test_so_do_their_functions_in_kernels_in_python(device, context, tmp_path, m
     env = device.target_env
     for image in bundle:
         binary = image.binary
-        assert has_foreign_code(binary)
+        assert binary.has_foreign_code
         assert binary.target_env.loses_reads == env.loses_reads
 
 

@@ -100,6 +100,45 @@ def test_sizes_by_ids_and_numbers_with_signs(device: lp.Device) -> None:
     assert len(stores) == 1
 
 
+LIBRARY = """
+OpCapability GroupNonUniform
+OpCapability Shader
+OpCapability Linkage
+OpMemoryModel Logical GLSL450
+OpDecorate %count BuiltIn NumSubgroups
+OpDecorate %read LinkageAttributes "sub_groups_of_the_kernel" Export
+%uint = OpTypeInt 32 0
+%function = OpTypeFunction %uint
+%input = OpTypePointer Input %uint
+%count = OpVariable %input Input
+%read = OpFunction %uint None %function
+%begin = OpLabel
+%n = OpLoad %uint %count
+OpReturnValue %n
+OpFunctionEnd
+"""
+USER = """
+import lapilli as lp
+
+@lp.extern("sub_groups_of_the_kernel")
+def sub_groups() -> lp.u32: ...
+
+@lp.kernel
+def user(x: lp.Array[lp.u32]):
+    x[lp.global_id(0)] = sub_groups()
+"""
+
+
+def test_libraries_that_are_linked(device: lp.Device) -> None:
+    context = lp.Context([device])
+    sources = ((lp.SourceLanguage.SPIRV_ASM, LIBRARY), (lp.SourceLanguage.PYTHON, USER))
+    made = [lp.compile(lp.create_kernel_bundle_from_source(context, *source)) for source in sources]
+    kernel = lp.link(made).ext_oneapi_get_kernel("user")
+    x = lp.zeros(12, lp.u32, device=device)
+    lp.Queue(context=context, device=device).parallel_for(lp.NdRange(12, 12), kernel, x)
+    assert set(x.numpy()) == {-(-12 // device.info.sub_group_sizes[0])}
+
+
 def test_only_drivers_that_miscount_get_it(device: lp.Device) -> None:
     module = parse(lp.spirv.assemble(ASSEMBLY.format(body="%n = OpLoad %int %count"), target_env="spv1.3"))
     env = replace(device.target_env, miscounts_sub_groups=False)
