@@ -254,6 +254,16 @@ QUIRKS: tuple[Quirk, ...] = (
         shown_by="tests/device/test_fuzz_findings.py",
     ),
     Quirk(
+        name="zeros-of-truths",
+        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+        versions=((22, 3), (22, 4)),
+        fault="Takes 1.0 if c else -0.0 for float(c), -1.0 if c else 0.0 for -float(c) and float(c) - 1.0 for "
+        "-float(not c): zeros of the other sign (nir_opt_algebraic).",
+        remedy="TargetEnv.folds_zeros: the constant is hidden: passes/convert_to_spirv/signed_zeros.py.",
+        test="tests/device/test_fuzz_findings.py",
+        shown_by="tests/device/test_fuzz_findings.py",
+    ),
+    Quirk(
         name="unsigned-extrema",
         drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
         versions=None,

@@ -14,6 +14,7 @@ from .float_order import attributes_of_sum
 from .function_lowering import FunctionLowering, Handler
 from .known_zeros import summand
 from .narrow_negations import negation
+from .signed_zeros import beside
 from .spec_constant_table import bf16_bits
 from .types import float_type, is_bool, scalar_of
 from .zero_operands import divf, mulf
@@ -75,10 +76,8 @@ def _sum(kind: type[Operation]) -> Handler:
         lhs, rhs = operands_of(op)
         (result,) = op.results
         float_type(lhs.type)
-        a = summand(fn, lhs)
-        fn.values[result] = fn.emit(
-            kind, (a, summand(fn, rhs)), a.type, attributes=attributes_of_sum(fn, lhs, rhs)
-        )
+        a, b = beside(fn, summand(fn, lhs), rhs), beside(fn, summand(fn, rhs), lhs)
+        fn.values[result] = fn.emit(kind, (a, b), a.type, attributes=attributes_of_sum(fn, lhs, rhs))
 
     return lower
 

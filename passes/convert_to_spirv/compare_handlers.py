@@ -10,6 +10,7 @@ from ...ir.dialects import spirv
 from ...ir.narrowing import is_integer_attribute, is_vector_type
 from ...ir.walk import operands_of
 from .function_lowering import FunctionLowering, Handler
+from .signed_zeros import arms
 from .types import float_type, is_bool
 
 _INTEGER_PREDICATES: tuple[type[Operation], ...] = (
@@ -156,7 +157,8 @@ def _unordered(fn: FunctionLowering, a: SSAValue, b: SSAValue) -> SSAValue:
 
 
 def _select(fn: FunctionLowering, op: Operation) -> None:
-    condition, if_true, if_false = (fn.value(value) for value in op.operands)
+    condition = fn.value(op.operands[0])
+    if_true, if_false = arms(fn, op.operands[1], op.operands[2])
     type_ = if_true.type
     # A scalar condition on a vector is SPIR-V 1.4's; before that it is repeated.
     if fn.module.env.spirv_version < (1, 4) and not is_vector(condition) and is_vector(if_true):

@@ -12,6 +12,7 @@ Loops begin with hidden values, see `loop_starts`.  Literal factors and divisors
 
 from __future__ import annotations
 
+import math
 import struct
 
 from xdsl.dialects import arith, memref, scf
@@ -129,7 +130,10 @@ def yielded(op: scf.IfOp, value: SSAValue) -> list[SSAValue]:
 
 
 def hidden(fn: FunctionLowering, value: SSAValue) -> SSAValue:
-    """Returns a lowered float, or vector of floats, as one that the driver does not know."""
+    """Returns a lowered float, or vector of floats, as one that the driver does not know.
+
+    Of other types than f32 it might be -inf, for all that the driver knows: negative, and not finite.
+    """
     nothing, type_ = unknown_zero(fn), value.type
     if type_ is f32:
         number = fn.constant_number(value)
@@ -144,4 +148,4 @@ def hidden(fn: FunctionLowering, value: SSAValue) -> SSAValue:
     if is_vector_type(type_):
         count = type_.element_count()
         never = fn.emit(spirv.CompositeConstructOp, (never,) * count, fn.module.types.bool_like(type_))
-    return fn.emit(spirv.SelectOp, (never, fn.constant(type_, 2.0), value), type_)
+    return fn.emit(spirv.SelectOp, (never, fn.constant(type_, -math.inf), value), type_)

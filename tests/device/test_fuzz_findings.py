@@ -274,6 +274,27 @@ def bounded(x: lp.In[lp.i32], out: lp.Out[lp.i64, 2]):
 NOTHING = lp.SpecializationId(lp.f32, 0.0)
 
 
+PRODUCTS_WITHOUT_A_VALUE = """
+@lp.kernel(contract=False)
+def products_without_a_value(x: lp.In[lp.TYPE], n: lp.In[lp.i32], out: lp.Out[lp.f32]):
+    factor = lp.TYPE(0.0)
+    if n[0] > 0:
+        factor = lp.TYPE(1.0)
+    out[0] = max(lp.TYPE(2.0), factor * max(x[0], 1.0))
+"""
+
+
+@pytest.mark.parametrize("type_", ["f16", "f64"])
+def test_products_of_other_types(device, type_):
+    if not device.has({"f16": lp.Aspect.FP16, "f64": lp.Aspect.FP64}[type_]):
+        pytest.skip(f"the device lacks {type_}")
+    x, n = np.full(1, np.inf, {"f16": np.float16, "f64": np.float64}[type_]), np.zeros(1, np.int32)
+    out = lp.zeros(1, device=device)
+    kernel = lp.kernel_from_source(PRODUCTS_WITHOUT_A_VALUE.replace("TYPE", type_))
+    kernel[1](lp.asarray(x, device=device), lp.asarray(n, device=device), out)
+    assert out.numpy()[0] == 2
+
+
 @lp.kernel(contract=False)
 def products_without_a_value(x: lp.In[lp.f32], n: lp.In[lp.i32], out: lp.Out[lp.f32]):
     positive = max(lp.math.trunc(x[0]), -0.0)
@@ -370,3 +391,24 @@ def test_zeros_that_a_sub_group_shares(device):
     out = lp.zeros(4, device=device)
     shared_zero[4](lp.full(4, np.inf, device=device), out)
     assert np.isnan(out.numpy()).all()
+
+
+@lp.kernel(contract=False)
+def zeros_of_truths(n: lp.In[lp.i32], out: lp.Out[lp.f32]):
+    is_one = n[0] == 1
+    out[0] = 1.0 if not is_one else -0.0
+    out[1] = -1.0 if not is_one else 0.0
+    out[2] = -0.0 if is_one else 1.0
+    out[3] = lp.f32(is_one) - 1.0
+    out[4] = -1.0 + lp.f32(is_one)
+    out[5] = 1.0 - lp.f32(is_one)
+    out[6] = -1.0 if not is_one else -0.0
+
+
+def test_signs_of_zeros_made_of_truth_values(device):
+    """Mesa took a choice of one and a zero of any sign for a truth value, and its opposite for -0.0."""
+    out = lp.ones(7, device=device)
+    zeros_of_truths[1](lp.ones(1, lp.i32, device=device), out)
+    found = out.numpy()
+    assert not found.any()
+    assert np.signbit(found).tolist() == [True, False, True, False, False, False, True]

@@ -1,0 +1,56 @@
+"""Signs of zeros that Mesa loses where it makes a float of a truth value (nir_opt_algebraic.c).
+
+It takes -0.0 for 0.0 where it looks for constants, and a choice of 1.0 and 0.0 for the truth value as a float:
+
+    1.0 if c else -0.0  becomes float(c)     -1.0 if c else 0.0  -float(c)     float(c) - 1.0  -float(not c)
+
+So the constant is hidden from it, see `known_zeros`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i1
+from xdsl.ir import SSAValue
+
+from .function_lowering import FunctionLowering
+from .known_numbers import is_known
+from .known_zeros import hidden, hides
+from .types import is_float
+
+_DEPTH = 6
+"""How many operations are followed."""
+
+
+def arms(fn: FunctionLowering, if_true: SSAValue, if_false: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """Returns the lowered values that a selection chooses from."""
+    first, second = fn.value(if_true), fn.value(if_false)
+    if hides(fn) and is_float(first.type):
+        if _loses_sign(fn.constant_number(first), fn.constant_number(second), if_false):
+            return hidden(fn, first), second
+        if _loses_sign(fn.constant_number(second), fn.constant_number(first), if_true):
+            return first, hidden(fn, second)
+    return first, second
+
+
+def _loses_sign(zero: float | None, other: float | None, other_value: SSAValue) -> bool:
+    """Whether one arm is a zero, and the other is, or may be found to be, a one of the other sign."""
+    if zero is None or zero != 0:
+        return False
+    return is_known(other_value, _DEPTH) if other is None else other == -math.copysign(1, zero)
+
+
+def beside(fn: FunctionLowering, lowered: SSAValue, other: SSAValue) -> SSAValue:
+    """Returns a lowered operand of a sum or difference whose other operand may be a truth value."""
+    number = fn.constant_number(lowered)
+    is_one = isinstance(number, float) and abs(number) == 1
+    return hidden(fn, lowered) if is_one and hides(fn) and _is_truth(other) else lowered
+
+
+def _is_truth(value: SSAValue) -> bool:
+    owner = value.owner
+    if isinstance(owner, arith.SelectOp):
+        return all(isinstance(arm.owner, arith.ConstantOp) for arm in owner.operands[1:])
+    return isinstance(owner, arith.UIToFPOp) and owner.operands[0].type == i1
