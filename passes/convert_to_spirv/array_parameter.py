@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAttr, VectorType, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -208,6 +209,31 @@ class ArrayParameter:
         number = fn.emit(spirv.ShiftRightLogicalOp, (self._fn.linear(indices, self.extent), shift), i32)
         chain = fn.emit(spirv.AccessChainOp, (self._view(vector), fn.index(0), number), pointer)
         return chain, vector
+
+    @cached_property
+    def stride_bytes(self) -> int:
+        """Bytes from one element to the next."""
+        return storage_bytes(self.element_type)
+
+    @property
+    def has_vector_views(self) -> bool:
+        """Whether `words_pointer` can be asked for."""
+        return not (self._is_address or self.is_uniform)
+
+    def words_pointer(self, indices: Sequence[SSAValue], start: int, vector: Attribute) -> SSAValue:
+        """Returns a pointer to words of an element as a vector: those from word `start` on.
+
+        Elements are whole vectors long, and `start` is a multiple of the vector's width.
+        """
+        fn, size = self._fn, storage_bytes(vector)
+        number = self._position(indices, is_atomic=False)
+        if (count := self.stride_bytes // size) != 1:
+            number = fn.emit(spirv.IMulOp, (number, self._number(count)), self.index_type)
+        if start:
+            first = self._number(start * 4 // size)
+            number = fn.emit(spirv.IAddOp, (number, first), self.index_type)
+        pointer = fn.module.types.pointer(vector, self._storage_class)
+        return self._chain(vector, number, pointer)
 
     def bits_pointer(
         self, indices: Sequence[SSAValue], path: Sequence[SSAValue | int], field: Attribute, bits: Attribute

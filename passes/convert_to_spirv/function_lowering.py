@@ -31,6 +31,7 @@ from ..errors import PassError
 from .types import integer_attribute, is_float, scalar_of
 
 if TYPE_CHECKING:
+    from .joined_fields import Window
     from .kernel_entry import KernelEntry
     from .module_lowering import ModuleLowering
     from .packed_tables import PackedTable
@@ -71,6 +72,8 @@ class FunctionLowering:
         """How many loops are around the current operation."""
         self.float_attributes = float_attributes(no_contraction)
         """What FAdd, FSub and FMul carry: NoContraction keeps a driver from fusing them."""
+        self.windows: dict[Block, dict[Operation, Window]] = {}
+        """Where vectors are loaded for fields of array elements, see `joined_fields`."""
         self.spec_constants: dict[str, SSAValue] = {}
         """Values of specialization constants read so far, by symbol."""
         self.tables: dict[SSAValue, PackedTable] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import memref
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.create import create
@@ -16,6 +17,8 @@ from ...ir.dialects.spirv.scalars import component_count
 from ...ir.narrowing import is_memref_type
 from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering, Handler
+from .joined_fields import Window, window_at
+from .launch_place import component
 from .types import scalar_of
 from .words import by_component, from_word, is_narrow, to_word
 from .work_item_handlers import entry_of
@@ -62,9 +65,15 @@ def _store(fn: FunctionLowering, op: Operation) -> None:
 
 
 def _load_field(fn: FunctionLowering, op: Operation) -> None:
+    if op.results[0] in fn.values:
+        return  # with its neighbours
     array = entry_of(fn, op).arguments.array(op.operands[0])
     type_ = fn.type(op.results[0].type)
     stored = array.stored(type_)
+    window = window_at(fn, op)
+    if window is not None and isinstance(array, ArrayParameter):
+        _load_window(fn, array, window)
+        return
     indices, path = _field(fn, op, 1, array.index_type)
     if isinstance(array, ArrayParameter) and array.is_uniform:
         value = array.load_uniform(indices, path, stored)
@@ -72,6 +81,19 @@ def _load_field(fn: FunctionLowering, op: Operation) -> None:
         pointer = array.element_pointer(indices, path, stored)
         value = fn.emit(spirv.LoadOp, (pointer,), stored, array.field_access(type_))
     fn.values[op.results[0]] = from_storage(fn, value, type_)
+
+
+def _load_window(fn: FunctionLowering, array: ArrayParameter, window: Window) -> None:
+    first, _ = window.loads[0]
+    indices = fn.array_indices(field_operands(first, 1)[0], array.index_type)
+    scalar = fn.type(first.results[0].type)
+    vector = fn.type(VectorType(scalar, [window.width]))
+    words = fn.emit(spirv.LoadOp, (array.words_pointer(indices, window.start, vector),), vector)
+    for op, word in window.loads:
+        part = fn.emit(
+            spirv.CompositeExtractOp, (words,), scalar, {"indices": component(word - window.start)}
+        )
+        fn.values[op.results[0]] = from_storage(fn, part, fn.type(op.results[0].type))
 
 
 def _store_field(fn: FunctionLowering, op: Operation) -> None:

@@ -77,8 +77,8 @@ KINDS = {
         "@lp.kernel\ndef k(x: lp.Array[lp.i32], s: S):\n"
         + "".join(f"    x[{j}] = s.f{j}\n" for j in range(n)),
     ),
-    "fields of an element": lambda n: _struct(
-        n, "@lp.kernel\ndef k(x: lp.Array[S]):\n    s = x[0]\n    x[1] = s\n"
+    "fields of an element": lambda n: _struct(  # whole vectors of four, as which they are loaded
+        n // 4 * 4, "@lp.kernel\ndef k(x: lp.Array[S]):\n    s = x[0]\n    x[1] = s\n"
     ),
     "fixed array": lambda n: (
         "@lp.kernel\ndef k(x: lp.Array[lp.f32], p: lp.FixedArray[lp.f32, " + f"{n}]):\n    x[0] = p[x.size]\n"
