@@ -232,6 +232,8 @@ class _Arrays:
                 "of one type only; give the kernel an array of the elements, or make one for each type"
             )
         shift = known_number(op.operands[1])
+        if shift is not None and shift % size:
+            raise place.refused(f"it begins at byte {shift}, expected a multiple of the {size} of an element")
         bytes_ = place.constant(size, _INDEX)
         offset: Number = (
             shift // size

@@ -63,6 +63,8 @@ REFUSED = {
     "%r = gpu.subgroup_reduce and %x0 : (f32) -> f32": "take the word for that type",
     "%a = memref.alloca() : memref<8xi8>\n    %c = memref.alloca(%i) : memref<?x8xi8>\n"
     "    %w = memref.view %c[%i][] : memref<?x8xi8> to memref<1xf32>": "must be a 1-D memref of i8",
+    "%c6 = arith.constant 6 : index\n    %a = memref.alloca() : memref<32xi8>\n"
+    "    %w = memref.view %a[%c6][] : memref<32xi8> to memref<4xf32>": "a multiple of the 4 of an element",
     'gpu.printf "%d %d", %s : i32': "names more values",
     'gpu.printf "%5d", %x0 : f32': "shows a float as '%5d'",
     'gpu.printf "%.3d", %s : i32': "integers have no precision",
