@@ -148,7 +148,7 @@ def _without_promises(op_class: type[Operation]) -> type[Operation]:
             given = dict(properties or {})
             kept = {name: value for name, value in given.items() if name not in _PROMISES}
             if _ARGUMENTS in given:  # custom syntax makes it an attribute, too
-                rest["attributes"] = {**rest.get("attributes", {}), _ARGUMENTS: kept.pop(_ARGUMENTS)}
+                rest["attributes"] = {**rest.get("attributes", {}), _ARGUMENTS: given[_ARGUMENTS]}
             return op_class.create(properties=kept, **rest)
 
     return Plain

@@ -178,3 +178,35 @@ def test_the_size_of_work_groups_that_a_kernel_names(device: lp.Device, queue: l
     assert x.numpy().tolist() == [8] * 16
     with pytest.raises(lp.NdRangeError, match="8"):
         queue.parallel_for(lp.NdRange((2, 16), (2, 4)), kernel, x)
+
+
+BOUND = """
+gpu.module @m {
+  gpu.func @bound(%x: memref<?xf32> {spirv.interface_var_abi = #spirv.interface_var_abi<(0, 1), StorageBuffer>},
+                  %f: f32 {spirv.interface_var_abi = #spirv.interface_var_abi<(1, 0)>}) kernel {
+    %i = gpu.global_id x
+    memref.store %f, %x[%i] : memref<?xf32>
+    gpu.return
+  }
+}
+"""
+BOUND_GENERIC = """
+"gpu.module"() <{sym_name = "m"}> ({
+  "gpu.func"() <{
+    arg_attrs = [{spirv.interface_var_abi = #spirv.interface_var_abi<(0, 1), StorageBuffer>}, {llvm.noundef}],
+    function_type = (memref<?xf32>, f32) -> ()}> ({
+  ^bb0(%x: memref<?xf32>, %f: f32):
+    %i = "gpu.global_id"() <{dimension = #gpu<dim x>}> : () -> index
+    "memref.store"(%f, %x, %i) : (f32, memref<?xf32>, index) -> ()
+    "gpu.return"() : () -> ()
+  }) {gpu.kernel, sym_name = "bound", workgroup_attributions = 0 : i64} : () -> ()
+}) : () -> ()
+"""
+
+
+@pytest.mark.parametrize("text", [BOUND, BOUND_GENERIC], ids=["custom", "generic"])
+def test_what_is_said_of_parameters(device: lp.Device, queue: lp.Queue, built: Built, text: str):
+    kernel = built(lp.SourceLanguage.MLIR, text).ext_oneapi_get_kernel("bound")
+    x = lp.zeros(4, lp.f32, device=device)
+    queue.parallel_for(lp.NdRange(4, 4), kernel, x, 2.5)
+    assert x.numpy().tolist() == [2.5] * 4

@@ -9,11 +9,8 @@ from xdsl.printer import Printer
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 
-@irdl_attr_definition
-class TargetEnvAttr(Data[str]):
-    """`#spirv.target_env<#spirv.vce<…>, #spirv.resource_limits<…>>`: kept as text, since devices say what they can."""
-
-    name = "spirv.target_env"
+class _TextAttr(Data[str]):
+    """What is kept as text."""
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> str:
@@ -21,6 +18,20 @@ class TargetEnvAttr(Data[str]):
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(f"<{self.data}>")
+
+
+@irdl_attr_definition
+class TargetEnvAttr(_TextAttr):
+    """`#spirv.target_env<#spirv.vce<…>, #spirv.resource_limits<…>>`: devices say what they can."""
+
+    name = "spirv.target_env"
+
+
+@irdl_attr_definition
+class InterfaceVarABIAttr(_TextAttr):
+    """`#spirv.interface_var_abi<(0, 1), StorageBuffer>` of a parameter: a launch binds arrays by their order."""
+
+    name = "spirv.interface_var_abi"
 
 
 def _between_brackets(parser: AttrParser) -> str:
@@ -72,5 +83,5 @@ class EntryPointABIAttr(Data[tuple[tuple[int, ...], tuple[tuple[str, int], ...]]
         printer.print_string(f"<{', '.join([*parts, *(f'{word} = {number}' for word, number in others)])}>")
 
 
-ATTRIBUTES: list[type[Attribute]] = [TargetEnvAttr, EntryPointABIAttr]
+ATTRIBUTES: list[type[Attribute]] = [TargetEnvAttr, EntryPointABIAttr, InterfaceVarABIAttr]
 """The attributes of this file."""
