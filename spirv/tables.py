@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from . import _generated
@@ -341,7 +341,7 @@ def is_enum(kind: str) -> bool:
     return bool(_enumerants(kind))
 
 
-@cache
+@lru_cache(maxsize=4096)  # of numbers that any module may have
 def enumerant(kind: str, value: int) -> Enumerant | None:
     """Returns the enumerant of a value (of a mask: of one bit), or None where it is unknown."""
     row = _enumerants(kind).get(value)

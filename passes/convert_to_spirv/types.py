@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -55,7 +55,7 @@ def storage_class_attribute(storage_class: StorageClass) -> StorageClassAttr:
     return StorageClassAttr(storage_class)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def integer_attribute(value: int, width: int) -> IntegerAttr:
     """Returns the attribute of a signless integer; `value` may be given signed or unsigned."""
     return IntegerAttr(value, _INTEGERS[width])

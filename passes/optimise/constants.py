@@ -5,7 +5,7 @@ Only scalars: vectors and arrays are left as they are.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import TypeAlias
 
 from typing_extensions import TypeIs
@@ -73,7 +73,7 @@ def unsigned(value: int, width: int) -> int:
     return value & ((1 << width) - 1)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def integer_attribute(value: int, type_: IntegerType | IndexType) -> IntegerAttr:
     """Returns the attribute of an integer; `value` is signed and in range."""
     return IntegerAttr(value, type_)
