@@ -31,11 +31,12 @@ from .checking import checks_of
 from .compile_options import DEFAULT_OPTIONS, options_of
 from .constant_arguments import NO_CONSTANTS, Constants
 from .first_launch import in_the_wait, when_submitted
-from .image_cache import CachedKernel, Store, absolute_locations, cached_kernel, relative_locations
+from .image_cache import CachedKernel, absolute_locations, cached_kernel, relative_locations
 
 if TYPE_CHECKING:
     from ..passes.pipeline import AnalysedImage, Analysis
     from ..spirv.device_image import DeviceImage
+    from .image_cache import Store
     from .kernel import KernelFunction
 
 logger = logger_of(__name__)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from ..ir.deferred_operations import deferred_imports
+from ..ir.deferred_operations import import_deferred
 
 if TYPE_CHECKING:
     from .function_builder import FunctionBuilder
@@ -72,8 +71,7 @@ class _Intrinsics(dict[str, "_Call"]):
 
     def __missing__(self, name: str) -> _Call:
         file = _FILE_OF.get(name) or _FILE_OF[name.partition(".")[0]]
-        with deferred_imports():
-            import_module(f".{file}", __package__)
+        import_deferred(f"{__package__}.{file}")
         found = self.get(name)
         if found is None:
             raise KeyError(name)

@@ -17,7 +17,7 @@ import json
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from ..ir.errors import Location
 from ..ir.kernel_info import KernelInfo
@@ -32,31 +32,34 @@ from .fingerprint import fingerprint, function_fingerprint, type_text
 from .kernel import KernelFunction
 from .source_text import file_lines, function_text, last_line
 
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Store(Protocol):
+        """Where entries are kept: a `vk_runtime.disk_cache.DiskCache` or a `process_store.ProcessStore`."""
+
+        @property
+        def outlives_process(self) -> bool:
+            """Whether other processes, with other compilers perhaps, find the entries."""
+            ...
+
+        def load(self, name: str) -> bytes | None:
+            """Returns what was stored under `name`."""
+            ...
+
+        def store(self, name: str, payload: bytes) -> bool:
+            """Keeps `payload` under `name`."""
+            ...
+
+        def remove(self, name: str) -> object:
+            """Forgets `name`."""
+            ...
+
+
 logger = logger_of(__name__)
 
 VARIANTS: Final = 8
 """Lists of names of one key."""
-
-
-class Store(Protocol):
-    """Where entries are kept: a `vk_runtime.disk_cache.DiskCache` or a `process_store.ProcessStore`."""
-
-    @property
-    def outlives_process(self) -> bool:
-        """Whether other processes, with other compilers perhaps, find the entries."""
-        ...
-
-    def load(self, name: str) -> bytes | None:
-        """Returns what was stored under `name`."""
-        ...
-
-    def store(self, name: str, payload: bytes) -> bool:
-        """Keeps `payload` under `name`."""
-        ...
-
-    def remove(self, name: str) -> object:
-        """Forgets `name`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import sys
 import threading
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, get_origin
 
 from .config import config
@@ -201,6 +203,15 @@ def deferred_imports() -> Generator[None]:
     """Defers all that importing a part of the compiler would define; wherever one is imported when it is used."""
     with deferred_definitions(), deferred_operations():
         yield
+
+
+def import_deferred(name: str) -> Any:
+    """Imports a module of the compiler within `deferred_imports`; one that is there is returned at once."""
+    found: Any = sys.modules.get(name)
+    if found is None or getattr(found.__spec__, "_initializing", False):  # as another thread imports it
+        with deferred_imports():
+            found = import_module(name)
+    return found
 
 
 def _union(parts: tuple[Any, ...]) -> Any:

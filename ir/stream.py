@@ -10,10 +10,21 @@ import operator
 import sys
 import threading
 from dataclasses import dataclass
-from typing import ClassVar, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, ClassVar, NoReturn, cast
 
 from .errors import InvalidError
 from .process_object import ProcessObject
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class TextSink(Protocol):
+        """Where the text of a stream goes: an open text file, `io.StringIO`."""
+
+        def write(self, text: str, /) -> object:
+            """Takes some text."""
+            ...
+
 
 DEFAULT_SIZE_BYTES = 1 << 16
 DEFAULT_STATEMENT_SIZE = 1 << 10
@@ -47,14 +58,6 @@ class Manipulator:
 
     def __repr__(self) -> str:
         return f"lp.Stream.{self.name}" + ("" if self.value is None else f"({self.value})")
-
-
-class TextSink(Protocol):
-    """Where the text of a stream goes: an open text file, `io.StringIO`."""
-
-    def write(self, text: str, /) -> object:
-        """Takes some text."""
-        ...
 
 
 class Stream(ProcessObject):

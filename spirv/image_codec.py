@@ -17,16 +17,15 @@ from itertools import repeat
 from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from ..ir.errors import InvalidError
-from ..ir.lpk_records import ConstantRecord
-from ..ir.target_env import TargetEnv
 
 MAX_INTEGER: Final = 1 << 63
 """Integers of an image are below it and above its negative."""
 MAX_TUPLE: Final = 1 << 16
 """No tuple of an image is longer."""
 
-_GROWING: Final[frozenset[type[object]]] = frozenset((TargetEnv, ConstantRecord))
-"""Classes that get fields as lapilli grows, whose defaults are what held before: a file may lack some."""
+_GROWING: Final = ("target_env.TargetEnv", "lpk_records.ConstantRecord")
+"""Classes that get fields as lapilli grows, whose defaults are what held before: a file may lack some.  By name, since
+most programs have no bundle file."""
 
 T = TypeVar("T")
 
@@ -129,7 +128,8 @@ def _record_decoder(kind: type[object]) -> _Decoder:
 def _defaults(kind: type[object]) -> Mapping[str, JsonValue]:
     """Returns what a file would hold of the fields of a class that files may lack; nothing for other classes."""
     found: dict[str, JsonValue] = {}
-    for field in dataclasses.fields(cast("Any", kind)) if kind in _GROWING else ():
+    grows = f"{kind.__module__.rpartition('.')[2]}.{kind.__qualname__}" in _GROWING
+    for field in dataclasses.fields(cast("Any", kind)) if grows else ():
         if field.init and field.default is not dataclasses.MISSING:
             found[field.name] = encode(field.default)
         elif field.init and field.default_factory is not dataclasses.MISSING:

@@ -265,7 +265,7 @@ class MemoryAllocator:
         device.vk.vkGetBufferMemoryRequirements(device.raw, raw, needs)
         sizes = self._part_sizes(needs) if is_sparse else [needs.size]
         self._place(sizes, needs, storage.places, for_host=for_host)
-        block, offset, _ = storage.places[0]
+        block, offset = storage.places[0].block, storage.places[0].offset_bytes
         if is_sparse:
             from . import sparse_memory
 

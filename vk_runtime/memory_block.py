@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from .constants import VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT
 from .free_list import FreeList
@@ -99,7 +100,8 @@ class MemoryBlock:
         return self.free_list.is_empty
 
 
-class Place(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Place:
     """A part of a block."""
 
     block: MemoryBlock

@@ -135,7 +135,8 @@ class BlockStore:
     def free(self, places: list[Place]) -> None:
         """Takes back what `place` took, and empties the list; after Ctrl-C it may be called again."""
         while places:
-            block, offset, nbytes = places[-1]
+            last = places[-1]
+            block, offset, nbytes = last.block, last.offset_bytes, last.nbytes
             block.free_list.free(offset, nbytes, places.pop)
             self._keep_or_free(block)
 

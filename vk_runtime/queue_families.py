@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from .constants import (
     VK_DRIVER_ID_NVIDIA_PROPRIETARY,
@@ -16,7 +17,8 @@ from .headers import NULL, ffi
 from .instance import Instance
 
 
-class QueueFamilies(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class QueueFamilies:
     """Indices of queue families."""
 
     computing: tuple[int, ...]

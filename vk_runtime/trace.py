@@ -6,9 +6,28 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, Protocol, Self, get_args
+from typing import TYPE_CHECKING, Literal, Self, get_args
 
 from ..ir.errors import InvalidError
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Identified(Protocol):
+        """What an event is about: an image."""
+
+        @property
+        def digest(self) -> bytes:
+            """What identifies it; computed for those who ask, in as long as an eighth of its emission."""
+            ...
+
+    class Collector(Protocol):
+        """What gets the events while it is in `active`."""
+
+        def add(self, event: TraceEvent) -> None:
+            """Takes an event."""
+            ...
+
 
 TraceKind = Literal["compile", "link", "module", "pipeline", "cache_hit", "launch"]
 """``compile``: source to SPIR-V; ``link``: modules joined; ``module``: a VkShaderModule; ``pipeline``: a
@@ -26,23 +45,6 @@ class TraceEvent:
     """The image's digest as hexadecimal text; empty where there is none."""
     device: str
     """The device's selector; empty where no device is concerned."""
-
-
-class Identified(Protocol):
-    """What an event is about: an image."""
-
-    @property
-    def digest(self) -> bytes:
-        """What identifies it; computed for those who ask, in as long as an eighth of its emission."""
-        ...
-
-
-class Collector(Protocol):
-    """What gets the events while it is in `active`."""
-
-    def add(self, event: TraceEvent) -> None:
-        """Takes an event."""
-        ...
 
 
 class Trace:

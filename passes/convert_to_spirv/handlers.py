@@ -9,7 +9,7 @@ from importlib import import_module
 
 from xdsl.ir import Operation
 
-from ...ir.deferred_operations import deferred_imports
+from ...ir.deferred_operations import import_deferred
 from .function_lowering import Handler
 
 _FILES = {
@@ -60,8 +60,7 @@ def _find(kind: type[Operation]) -> Handler | None:
     file = _FILE_OF.get(kind.name) or _FILE_OF.get(kind.name.partition(".")[0])
     if file is None:
         return None
-    with deferred_imports():
-        handlers: dict[type[Operation], Handler] = import_module(f".{file}", __package__).HANDLERS
+    handlers: dict[type[Operation], Handler] = import_deferred(f"{__package__}.{file}").HANDLERS
     try:
         return handlers[kind]
     except KeyError:

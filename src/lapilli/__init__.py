@@ -118,7 +118,7 @@ _NAMES_BY_MODULE = {
 _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names.split()}
 
 # `from lapilli import *` must not hide Python's own names.
-__all__ = sorted(name for name in _MODULE_OF if not hasattr(builtins, name))  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = sorted(name for name in _MODULE_OF if name not in vars(builtins))  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 _PUBLIC_PACKAGES = ("spirv", "vulkan")

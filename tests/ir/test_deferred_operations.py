@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import io
 import subprocess
 import sys
 import threading
+from collections.abc import Generator
 from typing import ClassVar
 
 import pytest
@@ -33,7 +36,7 @@ from xdsl.utils.exceptions import PyRDLError, PyRDLOpDefinitionError, VerifyExce
 
 from lapilli.ir import deferred_operations as module
 from lapilli.ir.create import create
-from lapilli.ir.deferred_operations import deferred_operations
+from lapilli.ir.deferred_operations import deferred_operations, import_deferred
 
 FORMAT = "$value `:` type($value) `->` type($result) `kind` $kind (`,` `flag` $flag^)? attr-dict"
 
@@ -319,3 +322,23 @@ def test_every_class_is_as_xdsl_defines_it() -> None:
     (count, later), (same_count, at_once) = (run.stderr.split()[-2:] for run in runs)
     assert (count, later, at_once) == (same_count, "True", "False") and int(count) > 400
     assert runs[0].stdout.splitlines() == runs[1].stdout.splitlines()
+
+
+def test_a_module_that_is_there_is_imported_without_deferring(monkeypatch: pytest.MonkeyPatch) -> None:
+    deferred: list[str] = []
+
+    @contextlib.contextmanager
+    def noted() -> Generator[None]:
+        deferred.append("deferred")
+        yield
+
+    monkeypatch.setattr(module, "deferred_imports", noted)
+    assert import_deferred("lapilli.ir.create").create is create
+    assert deferred == []
+    monkeypatch.delitem(sys.modules, "this", raising=False)
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert import_deferred("this").c == 97
+    assert deferred == ["deferred"]
+    monkeypatch.setattr(sys.modules["this"].__spec__, "_initializing", True, raising=False)
+    assert import_deferred("this") is sys.modules["this"]
+    assert deferred == ["deferred"] * 2

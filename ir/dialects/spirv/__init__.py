@@ -14,9 +14,7 @@ Each family of names is imported when one of them is used: of 300 operations a k
 
 from __future__ import annotations
 
-from importlib import import_module
-
-from ...deferred_operations import deferred_imports
+from ...deferred_operations import import_deferred
 
 _NAMES_BY_MODULE = {
     "arithmetic": (
@@ -127,8 +125,7 @@ def __getattr__(name: str) -> object:
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with deferred_imports():
-        found = getattr(import_module(f".{module}", __name__), name)
+    found = getattr(import_deferred(f"{__name__}.{module}"), name)
     globals()[name] = found  # next time Python finds it without asking
     return found
 
