@@ -17,6 +17,8 @@ a device.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Generator
+from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -80,6 +82,37 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         _skip_without(_required(item), device())
     except Error as error:
         pytest.skip(str(error))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Waits for what a test leaves running on its device: a failed assert there is its failure, not the next one's."""
+    device = cast("Device | None", getattr(item, "funcargs", {}).get(FIXTURE))
+    try:
+        result = yield
+    except BaseException:
+        if device is not None:
+            with suppress(Exception):  # the test has failed already
+                _wait_for(device)
+        raise
+    if device is not None:
+        _wait_for(device)
+    return result
+
+
+def _wait_for(device: Device) -> None:
+    """Waits for all queues of a device that are in use; raises the first of what failed on them."""
+    from ..vk_runtime.handle import living
+
+    failed: list[Exception] = []
+    for queue in living(device.logical.queues) if device.is_open else ():
+        if not queue.is_closed:
+            try:
+                queue.wait()
+            except Exception as error:  # the other queues' failures are not the next test's either
+                failed.append(error)
+    if failed:
+        raise failed[0]
 
 
 @pytest.fixture

@@ -33,6 +33,57 @@ def test_a_test_runs_once_on_each_device(tmp_path: Path):
 
 
 @pytest.mark.device
+def test_what_a_test_leaves_behind_is_its_own(tmp_path: Path):
+    source = """
+        import lapilli as lp
+
+        @lp.kernel
+        def check(a: lp.Array[lp.i32]):
+            assert a[lp.global_id(0)] == 1
+
+        @lp.kernel
+        def set_to(a: lp.Array[lp.i32], v: lp.i32):
+            a[lp.global_id(0)] = v
+
+        def test_that_waits_for_nothing(lapilli_device):
+            check[4](lp.zeros(4, dtype=lp.i32, device=lapilli_device))
+
+        def test_on_two_queues(lapilli_device):
+            for queue in (lp.Queue(lapilli_device), lp.Queue(lapilli_device)):
+                check[4].on(queue)(lp.zeros(4, dtype=lp.i32, device=lapilli_device))
+            assert len({queue}) == 1
+
+        def test_that_fails_by_itself(lapilli_device):
+            check[4](lp.zeros(4, dtype=lp.i32, device=lapilli_device))
+            assert False, "of the host"
+
+        def test_that_expects_it(lapilli_device):
+            a = lp.zeros(4, dtype=lp.i32, device=lapilli_device)
+            try:
+                check[4](a).wait()
+            except lp.KernelTrap:
+                pass
+
+        def test_of_another_kernel(lapilli_device):
+            a = lp.zeros(4, dtype=lp.i32, device=lapilli_device)
+            set_to[4](a, 2).wait()
+            assert a.numpy().tolist() == [2] * 4
+    """
+    result = run_pytest(tmp_path, source, *PLUGIN, "-v")
+    assert result.outcomes == {"failed": 3 * len(lp.devices()), "passed": 2 * len(lp.devices())}
+    for device in lp.devices():
+        for name, outcome in (
+            ("that_waits_for_nothing", "FAILED"),
+            ("on_two_queues", "FAILED"),
+            ("that_fails_by_itself", "FAILED"),
+            ("that_expects_it", "PASSED"),
+            ("of_another_kernel", "PASSED"),
+        ):
+            assert f"test_{name}[{device.selector}] {outcome}" in result.output
+    assert "AssertionError: of the host" in result.output
+
+
+@pytest.mark.device
 def test_a_device_that_lacks_an_aspect_is_skipped_with_the_reason(tmp_path: Path):
     source = """
         import pytest
