@@ -13,6 +13,7 @@ from pathlib import Path
 import lapilli as lp
 
 from .differential import Mismatch, Program
+from .edge_expressions import EdgeProgram
 from .group_programs import check
 from .value_differential import ValueProgram
 
@@ -57,13 +58,14 @@ def _one(seed: int, folder: Path) -> tuple[int, int]:
     for what, run in (
         ("work-groups", lambda: check(seed, devices[1:], program.types)),
         ("values", lambda: ValueProgram(seed, program.types).check(devices)),
+        ("edges", lambda: EdgeProgram(seed, wide=is_wide).check(devices)),
     ):
         try:
             run()
         except (AssertionError, lp.Error) as error:
             failures += 1
             print(f"{what} of seed {seed}: {type(error).__name__}: {error}")
-    return len(devices) * (KERNELS + 2), failures
+    return len(devices) * (KERNELS + 3), failures
 
 
 if __name__ == "__main__":
