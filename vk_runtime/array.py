@@ -57,7 +57,7 @@ class Array:
         spelling: str = "",
         buffer: Buffer | None = None,
     ) -> None:
-        if device is None or not spelling:
+        if device is None or type(spelling) is not str or not spelling:
             raise for_user(
                 InvalidError(
                     "lp.Array is not called: annotations are lp.Array[lp.f32], arrays are made by lp.asarray(x), "

@@ -252,7 +252,7 @@ def page_aligned(shape: int | tuple[int, ...], dtype: object = "f32") -> np.ndar
     import mmap
 
     extents, found = normalise_shape(shape), numpy_dtype(spelling_of(dtype))
-    nbytes = int(np.prod(extents, dtype=np.int64)) * found.itemsize
+    nbytes = math.prod(extents) * found.itemsize
     try:
         memory = mmap.mmap(-1, max(nbytes, 1))
     except (OSError, OverflowError, ValueError) as error:
@@ -340,7 +340,7 @@ def import_fd(
     if number < 0:
         raise InvalidError(f"lp.import_fd takes an open file descriptor; found {number}")
     chosen = resolve_device(device)
-    nbytes = int(np.prod(extents, dtype=np.int64)) * numpy_dtype(spelling).itemsize
+    nbytes = math.prod(extents) * numpy_dtype(spelling).itemsize
     logical = chosen.logical
     with logical.lock:
         buffer = import_memory(logical, number, nbytes)

@@ -59,7 +59,7 @@ class Device(VulkanObject):
         mask: Mask = NO_MASK,
         adopted: AdoptedDevice | None = None,
     ) -> None:
-        if physical is None:
+        if not isinstance(physical, PhysicalDevice):
             from .bundle_errors import no_constructor
 
             raise no_constructor("Device", "lp.device() gives the default one, lp.devices() all")

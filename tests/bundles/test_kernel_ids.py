@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 
+import numpy as np
 import pytest
 
 import lapilli as lp
@@ -60,6 +61,14 @@ def test_classes_have_no_public_constructor(kind):
         kind()
     with pytest.raises(TypeError, match="no public constructor"):
         kind("x", y=1)
+
+
+@pytest.mark.parametrize("selector", ["lavapipe", 3, None])
+def test_devices_and_arrays_are_not_made_by_their_classes(selector):
+    with pytest.raises(TypeError, match=r"no public constructor; lp\.device\(\)"):
+        lp.Device(selector)
+    with pytest.raises(lp.InvalidError, match=r"made by lp\.asarray"):
+        lp.Array(selector, (3,), np.float32)
 
 
 @pytest.mark.behaviour("KID-06")

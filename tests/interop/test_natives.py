@@ -458,3 +458,9 @@ def test_natives_of_the_wrong_type(device: lp.Device):
             backend = "cuda"
 
         vulkan.make_queue(queue, Other())  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("junk", [None, 3, "context", []])
+def test_only_contexts_are_released(junk):
+    with pytest.raises(TypeError, match=r"release_context takes an lp\.Context"):
+        vulkan.release_context(junk)

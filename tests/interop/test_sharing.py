@@ -187,6 +187,15 @@ def test_host_memory_that_cannot_be_used(importing: lp.Device):
         lp.from_host([1, 2], device=importing)  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.parametrize("shape", [2**70, (2**32, 2**32), (2**33, 2**31, 4)])
+def test_shapes_of_more_than_64_bits(device: lp.Device, shape: int | tuple[int, ...]):
+    """Their product must not wrap around to a size that there is memory for."""
+    with pytest.raises((lp.InvalidError, lp.MemoryAllocationError)):
+        lp.page_aligned(shape)
+    with open(os.devnull) as file, pytest.raises(lp.Error):
+        lp.import_fd(file.fileno(), shape, lp.f32, device=device)
+
+
 def test_file_descriptors_share_memory(device: lp.Device):
     array = lp.asarray(np.arange(100, dtype=np.float32), device=device)
     try:

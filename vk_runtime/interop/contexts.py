@@ -23,6 +23,7 @@ from ..runtime import runtime
 from .devices import make_device
 from .handle_refs import given_out, owners, share
 from .natives import Native, handle, native_int, require_dispatchable
+from .queues import require_context
 
 _lock = threading.RLock()
 _FEATURES = re.compile(r"VkPhysicalDevice\w*Features\w*")
@@ -99,7 +100,9 @@ def release_context(context: Context) -> None:
 
     Raises:
         InvalidError: the context is of a VkDevice of lapilli's own.
+        TypeError: it is no context.
     """
+    require_context("release_context", context)
     for device in context.devices:
         if not device.logical.is_adopted:
             raise InvalidError("release_context: expected a context of a VkDevice that the application made")
