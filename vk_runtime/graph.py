@@ -260,12 +260,14 @@ class Graph(ProcessObject, GraphProgram):
                 stay bound.  Where the launches have different arguments for it, use `update` or `bind`.
 
         Raises:
-            InvalidError: the graph was not recorded to its end, or the queue is of another device or closed.
+            InvalidError: the graph was not recorded to its end, the queue is none, of another device or closed, or
+                what to wait for is no event.
             KernelArgumentError: an array was released, or an argument does not suit; nothing runs.
             DeviceLostError: the driver lost the device.
         """
         self._require_ready()
         graph_recording.refuse("the replay of a graph")
+        events = _checked_events(queue, wait)
         device = self._device
         if device is None:
             if arguments:
@@ -277,7 +279,6 @@ class Graph(ProcessObject, GraphProgram):
             raise InvalidError(
                 f"g.replay: the graph runs on device '{device.selector}', the queue on '{queue.device.selector}'"
             )
-        events = tuple(wait)
         queue.wait_for_other_devices(events)
         with device.logical.lock:
             self._require_ready()  # another thread may have released it
@@ -359,6 +360,22 @@ class Graph(ProcessObject, GraphProgram):
 def graph() -> Graph:
     """Returns a graph to record: ``with lp.graph() as g: …`` and then ``g.replay()``."""
     return Graph()
+
+
+def _checked_events(queue: object, wait: object) -> tuple[Event, ...]:
+    """Returns the events that a replay waits for."""
+    if queue is not None and not isinstance(queue, Queue):
+        raise InvalidError(f"g.replay(queue, events): expected an lp.Queue, found {queue!r:.80}")
+    try:
+        events = tuple(cast("Iterable[Event]", wait))
+    except TypeError as error:
+        raise InvalidError(
+            f"g.replay(queue, events): expected a list of lp.Events, found {wait!r:.80}; write [event] for one"
+        ) from error
+    for event in events:
+        if not isinstance(event, Event):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+            raise InvalidError(f"g.replay(queue, events): expected lp.Events, found {event!r:.80}")
+    return events
 
 
 def _is_same(a: object, b: object) -> bool:

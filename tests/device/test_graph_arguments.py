@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -195,3 +197,17 @@ def test_shared_memory_of_a_launch_stays_as_recorded(device):
     for wrong in (lp.local(128), 3.0, x):
         with pytest.raises(lp.KernelArgumentError, match="tile"):
             g.update(event, tile=wrong)
+
+
+@pytest.mark.parametrize("junk", [3, "queue", [], lp.f32])
+def test_a_replay_takes_a_queue_and_events(device: lp.Device, junk: Any):
+    x = lp.zeros(4, device=device)
+    with lp.graph() as g:
+        lp.Queue(device).fill(x, 1.0)
+    with pytest.raises(lp.InvalidError, match=r"expected an lp\.Queue"):
+        g.replay(junk)
+    for wait in (junk or 0, [junk], g.replay()):
+        with pytest.raises(lp.InvalidError, match=r"lp\.Events"):
+            g.replay(None, wait)
+    g.replay(None, (event for event in [g.replay()])).wait()
+    assert (x.numpy() == 1).all()
