@@ -39,6 +39,9 @@ PORTABLE_ENV = TargetEnv(
     fails_on_carried_truths=True,
     widens_negations=True,
     misjudges_short_extrema=True,
+    misjudges_low_bits=True,
+    narrows_conversions=True,
+    fails_on_divided_ones=True,
 )
 """What images are compiled for: the oldest Vulkan that the runtime uses, nothing that is optional, and drivers with
 faults that cost other devices little."""

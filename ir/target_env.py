@@ -77,6 +77,9 @@ REMEDIES = (
     "fails_on_carried_truths",
     "widens_negations",
     "misjudges_short_extrema",
+    "misjudges_low_bits",
+    "narrows_conversions",
+    "fails_on_divided_ones",
     "folds_wide_orders",
 )
 """Fields of `TargetEnv` for faults of drivers that modules of other compilers are rewritten for."""
@@ -136,6 +139,12 @@ class TargetEnv:
     """Whether the driver takes orders of widened integers and constants for false.  See `vk_runtime.quirks`."""
     misjudges_short_extrema: bool = False
     """Whether the driver compares minima and maxima of 16 bits wrongly.  See `vk_runtime.quirks`."""
+    misjudges_low_bits: bool = False
+    """Whether the driver may misjudge truths about low bits of 64-bit integers.  See `vk_runtime.quirks`."""
+    narrows_conversions: bool = False
+    """Whether the driver may convert f32 to fewer bits than those of a u64.  See `vk_runtime.quirks`."""
+    fails_on_divided_ones: bool = False
+    """Whether the driver may fail where the greatest number of 8 or 16 bits is divided.  See `vk_runtime.quirks`."""
     pairs_rounds: bool = False
     """Whether short loops do two rounds in one, see `passes.pair_rounds` and `passes.speculate_rounds`."""
     pairs_atomics: bool = False
@@ -211,6 +220,9 @@ class TargetEnv:
                 widens_negations=first.widens_negations or other.widens_negations,
                 folds_wide_orders=first.folds_wide_orders or other.folds_wide_orders,
                 misjudges_short_extrema=first.misjudges_short_extrema or other.misjudges_short_extrema,
+                misjudges_low_bits=first.misjudges_low_bits or other.misjudges_low_bits,
+                narrows_conversions=first.narrows_conversions or other.narrows_conversions,
+                fails_on_divided_ones=first.fails_on_divided_ones or other.fails_on_divided_ones,
                 pairs_rounds=first.pairs_rounds or other.pairs_rounds,
                 pairs_atomics=first.pairs_atomics and other.pairs_atomics,
                 masks_indices=first.masks_indices and other.masks_indices,

@@ -15,10 +15,12 @@ from .carry_values import values_carried
 from .clamp_atomics import atomics_clamped
 from .counted_sub_groups import sub_groups_counted
 from .device_image import DeviceImage
-from .narrow_integers import extrema_compared, negations_kept
+from .low_bits import low_bits_kept
+from .narrow_integers import extrema_compared, negations_kept, ones_divided
 from .own_positions import positions_owned
 from .rounded_halves import halves_rounded
 from .split_copies import copies_split
+from .wide_conversions import conversions_kept
 from .wide_orders import orders_hidden
 
 _UNKNOWN_GENERATOR = 0xFFFF << 16
@@ -49,6 +51,12 @@ def module_for(module: Module, env: TargetEnv) -> Module:
         module = negations_kept(module)
     if env.misjudges_short_extrema:
         module = extrema_compared(module)
+    if env.misjudges_low_bits:
+        module = low_bits_kept(module)
+    if env.narrows_conversions:
+        module = conversions_kept(module)
+    if env.fails_on_divided_ones:
+        module = ones_divided(module)
     return truths_as_words(module) if env.fails_on_carried_truths else module
 
 

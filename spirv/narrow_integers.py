@@ -4,8 +4,10 @@
     %m = OpExtInst %short %std SMax %a %b  →       %first = OpSGreaterThan %bool %a %b
                                                    %m = OpSelect %short %first %a %b
 
-%zero is computed, so that the driver does not know it.  What `passes.convert_to_spirv.narrow_negations` and
-`extrema_handlers` do for kernels in Python.  Standard library only.
+    %q = OpUDiv %char %ones %x             →       the same in 32 bits, of %x + %zero
+
+%zero is computed, so that the driver does not know it.  What `passes.convert_to_spirv.narrow_negations`,
+`extrema_handlers` and `narrow_quotients` do for kernels in Python.  Standard library only.
 """
 
 from __future__ import annotations
@@ -42,18 +44,18 @@ def _hide(editor: ModuleEditor, code: CodeChanges, memory: OpaqueMemory, functio
     for item, negated in found.items():
         body, type_ = code.before(item), item.result_type or 0
         if item.opcode not in _NARROWS:
-            zero = _zero(editor, body, word, type_)
+            zero = zeros(editor, body, word, type_)
             code.put(item, Instruction(Op.ISub, type_, item.result_id, (zero, negated)))
             continue
         # Before it is narrowed: a module that only stores narrow numbers has no arithmetic on them.
         wide = editor.view.definitions[item.operands[0]].result_type or 0
-        difference = editor.emit(body, Op.ISub, _zero(editor, body, word, wide), negated, type_=wide)
+        difference = editor.emit(body, Op.ISub, zeros(editor, body, word, wide), negated, type_=wide)
         code.put(item, item._replace(operands=(difference,)))
 
 
-def _zero(editor: ModuleEditor, body: Body, word: int, type_: int) -> int:
-    """Returns zeros without sign, as wide and as many as those of a type, from one of 32 bits."""
-    scalar, count = _integer(editor, type_)
+def zeros(editor: ModuleEditor, body: Body, word: int, type_: int) -> int:
+    """Appends zeros without sign, as wide and as many as those of a type, from one of 32 bits."""
+    scalar, count = integer_of(editor, type_)
     unsigned = editor.declared(Op.TypeInt, scalar.operands[0], 0)
     zero = word if scalar.operands[0] == 32 else editor.emit(body, Op.UConvert, word, type_=unsigned)
     if count == 1:
@@ -62,7 +64,7 @@ def _zero(editor: ModuleEditor, body: Body, word: int, type_: int) -> int:
     return editor.emit(body, Op.CompositeConstruct, *(zero,) * count, type_=vector)
 
 
-def _integer(editor: ModuleEditor, type_: int) -> tuple[Instruction, int]:
+def integer_of(editor: ModuleEditor, type_: int) -> tuple[Instruction, int]:
     """Returns the type of a value's components, and how many there are."""
     item = editor.view.definitions[type_]
     if item.opcode == Op.TypeVector:
@@ -74,13 +76,13 @@ def _narrowly_negated(editor: ModuleEditor, item: Instruction) -> int | None:
     """Returns x of an instruction that gives 8 or 16 bits of -x; else None."""
     if item.result_type is None or item.opcode not in (Op.SNegate, Op.ISub, Op.IMul, Op.IAdd, *_NARROWS):
         return None
-    scalar, _ = _integer(editor, item.result_type)
+    scalar, _ = integer_of(editor, item.result_type)
     if scalar.opcode != Op.TypeInt or scalar.operands[0] > 16:
         return None
     if item.opcode not in _NARROWS:
         return _negated(editor, item)
     made = editor.view.definitions[item.operands[0]]
-    before, _ = _integer(editor, made.result_type or 0)
+    before, _ = integer_of(editor, made.result_type or 0)
     return _negated(editor, made) if before.operands[0] > scalar.operands[0] else None
 
 
@@ -89,7 +91,7 @@ def _negated(editor: ModuleEditor, item: Instruction) -> int | None:
     if item.opcode == Op.SNegate:
         return item.operands[0]
     if item.opcode == Op.ISub:
-        return item.operands[1] if _is_constant(editor, item.operands[0], 0) else None
+        return item.operands[1] if is_constant(editor, item.operands[0], 0) else None
     if item.opcode == Op.IMul:
         return _other(editor, item, -1)
     complement = _other(editor, item, 1) if item.opcode == Op.IAdd else None
@@ -100,16 +102,16 @@ def _negated(editor: ModuleEditor, item: Instruction) -> int | None:
 def _other(editor: ModuleEditor, item: Instruction, number: int) -> int | None:
     """Returns the operand beside a constant with a number; None where there is no such constant."""
     lhs, rhs = item.operands
-    return rhs if _is_constant(editor, lhs, number) else lhs if _is_constant(editor, rhs, number) else None
+    return rhs if is_constant(editor, lhs, number) else lhs if is_constant(editor, rhs, number) else None
 
 
-def _is_constant(editor: ModuleEditor, value: int, number: int) -> bool:
+def is_constant(editor: ModuleEditor, value: int, number: int) -> bool:
     """Whether a value is a constant with a number in each component."""
     item = editor.view.definitions[value]
     if item.opcode == Op.ConstantNull:
         return number == 0
     if item.opcode == Op.ConstantComposite:
-        return all(_is_constant(editor, part, number) for part in item.operands)
+        return all(is_constant(editor, part, number) for part in item.operands)
     if item.opcode != Op.Constant:
         return False
     bits = editor.view.definitions[item.result_type or 0].operands[0]
@@ -133,7 +135,7 @@ def extrema_compared(module: Module) -> Module:
 
 
 def _compare(editor: ModuleEditor, code: CodeChanges, item: Instruction) -> bool:
-    scalar, count = _integer(editor, item.result_type or 0)
+    scalar, count = integer_of(editor, item.result_type or 0)
     if scalar.operands[0] != 16:
         return False
     truth = editor.bool_ if count == 1 else editor.declared(Op.TypeVector, editor.bool_, count)
@@ -144,3 +146,34 @@ def _compare(editor: ModuleEditor, code: CodeChanges, item: Instruction) -> bool
         Instruction(Op.Select, item.result_type, item.result_id, (first, *operands)),
     )
     return True
+
+
+def ones_divided(module: Module) -> Module:
+    """Returns a valid module that divides the greatest number of 8 or 16 bits in 32; itself where there is no such."""
+    editor, code = ModuleEditor(module), CodeChanges()
+    memory = OpaqueMemory(editor)
+    for function in editor.view.functions:
+        found = [item for item in function.instructions() if _divides_ones(editor, item)]
+        if not found:
+            continue
+        word = memory.unknown_zero(code.at_begin(function.blocks[0]))
+        for item in found:
+            _divide(editor, code, word, item)
+    return editor.finished(lambda item: memory.around(code, item)) if memory.is_used else module
+
+
+def _divides_ones(editor: ModuleEditor, item: Instruction) -> bool:
+    if item.opcode != Op.UDiv or not is_constant(editor, item.operands[0], -1):
+        return False
+    scalar, _ = integer_of(editor, item.result_type or 0)
+    return scalar.operands[0] <= 16
+
+
+def _divide(editor: ModuleEditor, code: CodeChanges, word: int, item: Instruction) -> None:
+    _, count = integer_of(editor, item.result_type or 0)
+    wide = editor.u32 if count == 1 else editor.declared(Op.TypeVector, editor.u32, count)
+    body: Body = []
+    dividend, divisor = (editor.emit(body, Op.UConvert, value, type_=wide) for value in item.operands)
+    hidden = editor.emit(body, Op.IAdd, divisor, zeros(editor, body, word, wide), type_=wide)
+    quotient = editor.emit(body, Op.UDiv, dividend, hidden, type_=wide)
+    code.put(item, *body, item._replace(opcode=Op.UConvert, operands=(quotient,)))

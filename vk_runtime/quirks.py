@@ -159,6 +159,39 @@ SHORT_EXTREMA = Quirk(
     test="tests/device/test_narrow_integers.py",
 )
 
+LOW_BITS = Quirk(
+    name="low-bits",
+    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
+    versions=None,  # tried: 580.159
+    fault="Where a kernel also divides numbers of 64 bits, integers or floats, or takes roots, truths about the low "
+    "bits of 64-bit integers may be wrong: (x % 3 & 1) == 1, x % 2 * 3 - 1 > 0, (x << 57) > 0, x * 2**57 > 0, and "
+    "(x << 50) >> 50 is too.  33 and 40 are among the amounts, 32, 48 and 56 are not.",
+    remedy="TargetEnv.misjudges_low_bits: passes/convert_to_spirv/low_bits.py; in modules of other compilers "
+    "spirv/low_bits.py.",
+    test="tests/device/test_low_bits.py",
+)
+
+NARROWED_CONVERSIONS = Quirk(
+    name="narrowed-conversions",
+    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
+    versions=None,  # tried: 580.159
+    fault="Converts f32 to u32 where the low half of a u64 is all that is used: that of 2**32 is all ones, not 0.",
+    remedy="TargetEnv.narrows_conversions: passes/convert_to_spirv/exact_conversions.py; in modules of other compilers "
+    "spirv/wide_conversions.py.",
+    test="tests/device/test_low_bits.py",
+)
+
+DIVIDED_ONES = Quirk(
+    name="divided-ones",
+    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
+    versions=None,  # tried: 580.159
+    fault="Makes no pipeline (VK_ERROR_UNKNOWN) of `c > 255 // x`, and of 65535 // x of 16 bits, where c is one of two "
+    "constants that a 64-bit quotient or a root chooses from.",
+    remedy="TargetEnv.fails_on_divided_ones: passes/convert_to_spirv/narrow_quotients.py; in modules of other "
+    "compilers spirv/narrow_integers.py.",
+    test="tests/device/test_low_bits.py",
+)
+
 WIDE_ORDERS = Quirk(
     name="wide-orders",
     drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
@@ -189,6 +222,9 @@ QUIRKS: tuple[Quirk, ...] = (
     EQUAL_TRUTHS,
     WIDENED_NEGATIONS,
     SHORT_EXTREMA,
+    LOW_BITS,
+    NARROWED_CONVERSIONS,
+    DIVIDED_ONES,
     WIDE_ORDERS,
     Quirk(
         name="lost-reads",
@@ -388,6 +424,9 @@ def compiler_environment(
         fails_on_carried_truths=physical.driver_id in EQUAL_TRUTHS.drivers,
         widens_negations=physical.driver_id in WIDENED_NEGATIONS.drivers,
         misjudges_short_extrema=physical.driver_id in SHORT_EXTREMA.drivers,
+        misjudges_low_bits=physical.driver_id in LOW_BITS.drivers,
+        narrows_conversions=physical.driver_id in NARROWED_CONVERSIONS.drivers,
+        fails_on_divided_ones=physical.driver_id in DIVIDED_ONES.drivers,
         pairs_rounds=is_swiftshader or is_lavapipe,
         pairs_atomics=is_swiftshader,
         masks_indices=is_swiftshader,

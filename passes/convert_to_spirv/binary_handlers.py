@@ -13,7 +13,9 @@ from ...ir.walk import operands_of
 from .float_order import attributes_of_sum
 from .function_lowering import FunctionLowering, Handler
 from .known_zeros import summand
+from .low_bits import lowest_bit, shifted
 from .narrow_negations import negation
+from .narrow_quotients import quotient_of_ones
 from .signed_zeros import beside
 from .spec_constant_table import bf16_bits
 from .types import float_type, is_bool, scalar_of
@@ -55,6 +57,33 @@ def _negating(handler: Handler) -> Handler:
             fn.values[op.results[0]] = negated
 
     return lower
+
+
+def _unsigned_quotient(fn: FunctionLowering, op: Operation) -> None:
+    quotient = quotient_of_ones(fn, op)
+    if quotient is None:
+        _UNSIGNED_QUOTIENT(fn, op)
+    else:
+        fn.values[op.results[0]] = quotient
+
+
+def _and(fn: FunctionLowering, op: Operation) -> None:
+    _AND(fn, op)
+    (result,) = op.results
+    fn.values[result] = lowest_bit(fn, op, fn.values[result])
+
+
+def _signed_shift(fn: FunctionLowering, op: Operation) -> None:
+    """To the right, with copies of the sign."""
+    base = op.operands[0]
+    a, b = integers(fn, op)
+    if a is fn.value(base):  # and no index that was widened
+        a = shifted(fn, base)
+    fn.values[op.results[0]] = fn.emit(spirv.ShiftRightArithmeticOp, (a, b), a.type)
+
+
+_UNSIGNED_QUOTIENT = integer(spirv.UDivOp)
+_AND = integer(spirv.BitwiseAndOp, spirv.LogicalAndOp)
 
 
 def floating(kind: type[Operation]) -> Handler:
@@ -188,17 +217,17 @@ HANDLERS: dict[type[Operation], Handler] = {
     arith.MulSIExtendedOp: _extended(spirv.SMulExtendedOp),
     arith.MulUIExtendedOp: _extended(spirv.UMulExtendedOp),
     arith.DivSIOp: integer(spirv.SDivOp),
-    arith.DivUIOp: integer(spirv.UDivOp),
+    arith.DivUIOp: _unsigned_quotient,
     arith.RemSIOp: _remsi,
     arith.RemUIOp: integer(spirv.UModOp),
     arith.FloorDivSIOp: _floordivsi,
     arith.CeilDivSIOp: _ceildivsi,
     arith.CeilDivUIOp: _ceildivui,
-    arith.AndIOp: integer(spirv.BitwiseAndOp, spirv.LogicalAndOp),
+    arith.AndIOp: _and,
     arith.OrIOp: integer(spirv.BitwiseOrOp, spirv.LogicalOrOp),
     arith.XOrIOp: integer(spirv.BitwiseXorOp, spirv.LogicalNotEqualOp),
     arith.ShLIOp: integer(spirv.ShiftLeftLogicalOp),
-    arith.ShRSIOp: integer(spirv.ShiftRightArithmeticOp),
+    arith.ShRSIOp: _signed_shift,
     arith.ShRUIOp: integer(spirv.ShiftRightLogicalOp),
     arith.AddfOp: _sum(spirv.FAddOp),
     arith.SubfOp: _sum(spirv.FSubOp),

@@ -8,8 +8,16 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.narrowing import is_integer_type, is_vector_type
-from .exact_conversions import double_to_half, is_rounded_twice, to_half, unsigned_to_float
+from .exact_conversions import (
+    double_to_half,
+    is_rounded_twice,
+    may_be_narrowed,
+    to_half,
+    to_unsigned_64,
+    unsigned_to_float,
+)
 from .function_lowering import FunctionLowering, Handler
+from .low_bits import lowest_bit
 from .narrow_negations import negation
 from .types import float_type, is_bool, scalar_bytes, scalar_of
 
@@ -34,13 +42,14 @@ def _extend(kind: type[Operation], true: int) -> Handler:
 
 def _truncate(fn: FunctionLowering, op: Operation) -> None:
     value, type_ = fn.value(op.operands[0]), fn.type(op.results[0].type)
-    fn.values[op.results[0]] = negation(fn, op) or _narrow(fn, value, type_)
+    fn.values[op.results[0]] = negation(fn, op) or _narrow(fn, op, value, type_)
 
 
-def _narrow(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValue:
+def _narrow(fn: FunctionLowering, op: Operation, value: SSAValue, type_: Attribute) -> SSAValue:
     if not is_bool(type_):
         return fn.emit(spirv.UConvertOp, (value,), type_)
     lowest = fn.emit(spirv.BitwiseAndOp, (value, fn.constant(value.type, 1)), value.type)
+    lowest = lowest_bit(fn, op, lowest)
     return fn.emit(spirv.INotEqualOp, (lowest, fn.constant(value.type, 0)), type_)
 
 
@@ -56,7 +65,7 @@ def _index_cast(fn: FunctionLowering, op: Operation) -> None:
     elif is_bool(value.type):
         fn.values[op.results[0]] = _from_bool(fn, value, type_, -1)
     elif is_bool(type_):
-        fn.values[op.results[0]] = _narrow(fn, value, type_)
+        fn.values[op.results[0]] = _narrow(fn, op, value, type_)
     else:
         fn.values[op.results[0]] = fn.emit(spirv.SConvertOp, (value,), type_)
 
@@ -81,6 +90,8 @@ def _float_to_integer(kind: type[Operation]) -> Handler:
         if is_bool(type_):  # what is less than one becomes zero, and there is one number else
             size = fn.emit(spirv.GLFAbsOp, (value,), value.type)
             result = fn.emit(spirv.FOrdGreaterThanEqualOp, (size, fn.constant(value.type, 1.0)), type_)
+        elif kind is spirv.ConvertFToUOp and may_be_narrowed(fn, value.type, type_):
+            result = to_unsigned_64(fn, value, type_)
         else:
             result = fn.emit(kind, (value,), type_)
         fn.values[op.results[0]] = result

@@ -10,6 +10,7 @@ from ...ir.dialects import spirv
 from ...ir.narrowing import is_integer_attribute, is_vector_type
 from ...ir.walk import operands_of
 from .function_lowering import FunctionLowering, Handler
+from .low_bits import shifted
 from .signed_zeros import arms
 from .types import float_type, is_bool
 
@@ -54,8 +55,9 @@ def _predicate(op: Operation) -> int:
 
 
 def _cmpi(fn: FunctionLowering, op: Operation) -> None:
-    a, b = (fn.value(value) for value in op.operands)
     number = _predicate(op)
+    is_signed = number in _SIGNED_ORDER
+    a, b = (shifted(fn, value) if is_signed else fn.value(value) for value in op.operands)
     result = _compare_bools(fn, number, a, b) if is_bool(a.type) else compared(fn, number, a, b)
     fn.values[op.results[0]] = result
 

@@ -1,8 +1,9 @@
-"""Conversions rounded once, for drivers that round them twice or not at all (`vk_runtime.quirks`)."""
+"""Conversions that are rounded once and keep their bits, for drivers that round them twice or not at all, or narrow
+what they give (`vk_runtime.quirks`)."""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, f32, i32
+from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from ...ir.dialects import spirv
@@ -54,3 +55,23 @@ def to_half(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValue
     if not fn.module.env.skips_half_rounding:
         return half
     return fn.emit(spirv.GLFmaOp, (half, fn.constant(type_, 1.0), fn.constant(type_, -0.0)), type_)
+
+
+def may_be_narrowed(fn: FunctionLowering, source: Attribute, target: Attribute) -> bool:
+    """Whether this module's device may convert a float to fewer bits than an unsigned integer has."""
+    is_single = isinstance(scalar_of(source), Float32Type)
+    return fn.module.env.narrows_conversions and is_single and scalar_of(target) == i64
+
+
+def to_unsigned_64(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValue:
+    """f32 to u64 as two words, each converted by itself: what is left for the lower one is exact."""
+    word = fn.module.types(with_scalar(type_, i32))
+    scaled = fn.emit(spirv.FMulOp, (value, fn.constant(value.type, 2.0**-32)), value.type)
+    high = fn.emit(spirv.ConvertFToUOp, (scaled,), word)
+    whole = fn.emit(spirv.ConvertUToFOp, (high,), value.type)
+    above = fn.emit(spirv.FMulOp, (whole, fn.constant(value.type, 2.0**32)), value.type)
+    rest = fn.emit(spirv.FSubOp, (value, above), value.type)
+    low = fn.emit(spirv.UConvertOp, (fn.emit(spirv.ConvertFToUOp, (rest,), word),), type_)
+    wide = fn.emit(spirv.UConvertOp, (high,), type_)
+    upper = fn.emit(spirv.ShiftLeftLogicalOp, (wide, fn.constant(type_, 32)), type_)
+    return fn.emit(spirv.BitwiseOrOp, (upper, low), type_)

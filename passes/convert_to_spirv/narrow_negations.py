@@ -1,8 +1,7 @@
 """Negations of 8 and 16 bits, for drivers that take the widened -(-128) for 128 (`vk_runtime.quirks`).
 
 Such a driver negates behind the widening where the result of a negation is widened, also by a comparison, a division or
-a conversion to a float.  So a zero that it does not know is what is subtracted from.  Functions that other modules link
-have no such zero, as they may not read inputs: their negations stay as they are.
+a conversion to a float.  So a zero that it does not know is what is subtracted from.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
-from ...ir.narrowing import is_integer_attribute, is_integer_type, is_vector_type
+from ...ir.narrowing import is_integer_attribute, is_integer_type
 from .function_lowering import FunctionLowering
-from .launch_place import unknown_zero
 from .types import scalar_of
+from .unknown_zeros import zeros_like
 
 _NARROW = (8, 16)
 
@@ -23,10 +22,10 @@ _NARROW = (8, 16)
 def negation(fn: FunctionLowering, op: Operation) -> SSAValue | None:
     """Returns what an operation gives if that is a negation of 8 or 16 bits, perhaps of more bits before, else None."""
     (result,) = op.results
-    if not fn.module.env.widens_negations or not fn.has_inputs:
+    if not fn.module.env.widens_negations:
         return None
     type_ = fn.type(result.type)
-    if not _is_narrow(type_):
+    if not is_narrow(type_):
         return None
     is_narrowed = isinstance(op, arith.TruncIOp)
     negated = _negated(op.operands[0].owner if is_narrowed else op)
@@ -35,10 +34,7 @@ def negation(fn: FunctionLowering, op: Operation) -> SSAValue | None:
     value = fn.value(negated)
     if is_narrowed:
         value = fn.emit(spirv.UConvertOp, (value,), type_)
-    zero = fn.emit(spirv.UConvertOp, (unknown_zero(fn),), scalar_of(type_))
-    if is_vector_type(type_):
-        zero = fn.emit(spirv.CompositeConstructOp, (zero,) * type_.element_count(), type_)
-    return fn.emit(spirv.ISubOp, (zero, value), type_)
+    return fn.emit(spirv.ISubOp, (zeros_like(fn, value), value), type_)
 
 
 def is_short(type_: Attribute) -> bool:
@@ -47,7 +43,8 @@ def is_short(type_: Attribute) -> bool:
     return is_integer_type(scalar) and scalar.width.data == 16
 
 
-def _is_narrow(type_: Attribute) -> bool:
+def is_narrow(type_: Attribute) -> bool:
+    """Whether a converted type is one of 8- or 16-bit integers."""
     scalar = scalar_of(type_)
     return is_integer_type(scalar) and scalar.width.data in _NARROW
 
@@ -55,7 +52,7 @@ def _is_narrow(type_: Attribute) -> bool:
 def _negated(op: object) -> SSAValue | None:
     """Returns x of an operation that is 0 - x, x * -1 or ~x + 1, which drivers take for a negation; else None."""
     if isinstance(op, arith.SubiOp):
-        return op.rhs if _number(op.lhs) == 0 else None
+        return op.rhs if number_of(op.lhs) == 0 else None
     if isinstance(op, arith.MuliOp):
         return _other(op.lhs, op.rhs, -1)
     if isinstance(op, arith.AddiOp):
@@ -67,10 +64,10 @@ def _negated(op: object) -> SSAValue | None:
 
 def _other(lhs: SSAValue, rhs: SSAValue, number: int) -> SSAValue | None:
     """Returns the operand beside a constant with a number; None where there is no such constant."""
-    return rhs if _number(lhs) == number else lhs if _number(rhs) == number else None
+    return rhs if number_of(lhs) == number else lhs if number_of(rhs) == number else None
 
 
-def _number(value: SSAValue) -> int | None:
+def number_of(value: SSAValue) -> int | None:
     """Returns the number that a constant holds, in each component of a vector; all bits set are -1."""
     owner, scalar = value.owner, scalar_of(value.type)
     if not isinstance(owner, arith.ConstantOp) or not is_integer_type(scalar):

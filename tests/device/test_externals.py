@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -478,3 +479,39 @@ def test_what_is_called_by_its_symbol_leaves_asserts_out(device: lp.Device, load
 
 def _caller(function: str) -> str:
     return f"@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    i = lp.global_id(0)\n    y[i] = {function}(y[i])\n"
+
+
+HIDDEN_LIBRARY = """
+@lp.external
+def of_low_bits(x: lp.i64, y: lp.i16) -> lp.i32:
+    return lp.i32(lp.i64(-y)) * 2 + lp.i32((x % -3 & 1) == 1)
+"""
+
+HIDDEN_USER = """
+import hidden_library
+
+@lp.kernel
+def k(x: lp.In[lp.i64], y: lp.In[lp.i16], found: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    found[i] = hidden_library.of_low_bits(x[i], y[i])
+"""
+
+
+@pytest.mark.parametrize("as_elsewhere", [False, True], ids=["", "as elsewhere"])
+def test_numbers_hidden_in_functions_that_read_no_inputs(
+    device: lp.Device, load: Load, monkeypatch: pytest.MonkeyPatch, as_elsewhere: bool
+) -> None:
+    if not device.has(lp.Aspect.VK_INT64) or not device.has(lp.Aspect.VK_STORAGE_16BIT):
+        pytest.skip("the device lacks i64 or i16")
+    if as_elsewhere:
+        changed = replace(device.target_env, misjudges_low_bits=True, widens_negations=True)
+        monkeypatch.setitem(vars(device), "target_env", changed)
+    load("hidden_library", HIDDEN_LIBRARY)
+    user = load("hidden_user", HIDDEN_USER)
+    x = np.array([2, -3, 4294967295, 19, -5, -13, 7, 64], np.int64)
+    y = np.array([-32768, 32767, 0, 5, -1, -32767, 3, -32768], np.int16)
+    found = lp.zeros(len(x), lp.i32, device=device)
+    user.k[len(x)](lp.asarray(x, device=device), lp.asarray(y, device=device), found)
+    with np.errstate(all="ignore"):
+        negated = (-y).astype(np.int32)
+    np.testing.assert_array_equal(found.numpy(), negated * 2 + (x % -3 & 1))

@@ -352,6 +352,41 @@ def test_short_extrema(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> No
     assert (found != 1) == _has(device, "short-extrema")
 
 
+def _of_wide_numbers(device: lp.Device, body: str, number: float) -> float:
+    """Returns what a shader without remedies makes of a number in a kernel that also divides floats of 64 bits."""
+    if not all(device.has(aspect) for aspect in (lp.Aspect.FP64, lp.Aspect.VK_INT64, lp.Aspect.VK_INT8)):
+        pytest.skip("the device lacks numbers of 64 bits or integers of 8")
+    parameters = "layout(binding = 1) buffer In { double numbers[]; };"
+    begin = "numbers[2] = numbers[0] / numbers[1]; int64_t x = int64_t(numbers[0]); "
+    text = _typed_shader(begin + body, parameters)
+    found = lp.zeros(1, device=device)
+    numbers = lp.asarray(np.array([number, 3.0, 0.0]), device=device)
+    _run(device, _kernel(device, lp.SourceLanguage.GLSL, text), 1, found, numbers)
+    return float(found.numpy()[0])
+
+
+def test_low_bits(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_remedies, "low_bits_kept", lambda module: module)
+    found = _of_wide_numbers(device, "found[0] = (x << 57) > int64_t(0) ? 1.0 : 0.0;", 64.0)
+    assert (found != 0) == _has(device, "low-bits")
+
+
+def test_narrowed_conversions(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_remedies, "conversions_kept", lambda module: module)
+    found = _of_wide_numbers(device, "found[0] = float(uint(uint64_t(float(numbers[0]))));", 2.0**32)
+    assert (found != 0) == _has(device, "narrowed-conversions")
+
+
+def test_divided_ones(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_remedies, "ones_divided", lambda module: module)
+    body = "uint8_t c = uint8_t(numbers[2] > 2.0 ? 127 : 2); found[0] = c > uint8_t(255) / uint8_t(x) ? 1.0 : 0.0;"
+    try:
+        found = _of_wide_numbers(device, body, 9.0)
+    except lp.Error:
+        found = -1.0
+    assert (found != 1) == _has(device, "divided-ones")
+
+
 def test_wide_orders(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
     if not device.has(lp.Aspect.VK_INT64):
         pytest.skip("the device lacks 64-bit integers")

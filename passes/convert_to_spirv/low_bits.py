@@ -1,0 +1,78 @@
+"""Truths about the low bits of 64-bit integers, for drivers that misjudge them (`vk_runtime.quirks`, low-bits).
+
+Such a driver computes `x & 1`, and what the sign of `x << k` says, in as few bits as that takes, and takes what lies
+above them for a part of it.  So a zero that it does not know is added where those bits are all that is left.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.dialects import spirv
+from ...ir.narrowing import is_integer_type
+from .function_lowering import FunctionLowering
+from .narrow_negations import number_of
+from .types import is_bool, scalar_of
+from .unknown_zeros import zeros_like
+
+_DEPTH = 6
+"""How many operations are looked through."""
+_SUMS = (arith.AddiOp, arith.SubiOp, arith.OrIOp, arith.XOrIOp, arith.AndIOp, arith.SelectOp)
+_THROUGH = (*_SUMS, arith.MuliOp, arith.ShLIOp)
+
+
+def lowest_bit(fn: FunctionLowering, op: Operation, result: SSAValue) -> SSAValue:
+    """Returns the lowered result of an `and`, or of a narrowing to i1 before it is compared, as it may be used."""
+    if not fn.module.env.misjudges_low_bits or is_bool(result.type):
+        return result
+    if isinstance(op, arith.AndIOp) and number_of(op.rhs) != 1 and number_of(op.lhs) != 1:
+        return result
+    return kept(fn, result) if any(_is_of_64_bits(value, _DEPTH) for value in op.operands) else result
+
+
+def shifted(fn: FunctionLowering, value: SSAValue) -> SSAValue:
+    """Returns an operand of a signed comparison, or the base of an arithmetic shift, lowered as it may be used."""
+    lowered = fn.value(value)
+    if (
+        not fn.module.env.misjudges_low_bits
+        or scalar_of(lowered.type) != i64
+        or not _is_shifted(value, _DEPTH)
+    ):
+        return lowered
+    return kept(fn, lowered)
+
+
+def kept(fn: FunctionLowering, value: SSAValue) -> SSAValue:
+    """Returns a lowered integer as one that the driver does not know."""
+    return fn.emit(spirv.IAddOp, (value, zeros_like(fn, value)), value.type)
+
+
+def _is_of_64_bits(value: SSAValue, depth: int) -> bool:
+    """Whether an integer has 64 bits, or is computed from some that were narrowed."""
+    scalar = scalar_of(value.type)
+    if not is_integer_type(scalar) or scalar.width.data == 64:
+        return is_integer_type(scalar)
+    owner = value.owner
+    if isinstance(owner, arith.TruncIOp):
+        return _is_of_64_bits(owner.input, depth)
+    return (
+        depth > 0
+        and isinstance(owner, _THROUGH)
+        and any(_is_of_64_bits(v, depth - 1) for v in owner.operands)
+    )
+
+
+def _is_shifted(value: SSAValue, depth: int) -> bool:
+    """Whether an integer is made of one whose upper bits are shifted out."""
+    owner = value.owner
+    if isinstance(owner, arith.ShLIOp):
+        return True
+    if isinstance(owner, arith.MuliOp):
+        return any(_is_power_of_two(number_of(operand)) for operand in owner.operands)
+    return depth > 0 and isinstance(owner, _SUMS) and any(_is_shifted(v, depth - 1) for v in owner.operands)
+
+
+def _is_power_of_two(number: int | None) -> bool:
+    return number is not None and number & (number - 1) == 0 and number not in (0, 1)
