@@ -45,8 +45,13 @@ compile_lock = threading.RLock()
 """One compilation at a time: the compiler is pure Python, so a second one would only make both slower."""
 if hasattr(os, "register_at_fork"):  # the child would find it taken by a thread that it has not got
     _forking = HeldLocks()  # which knows whether it was: this may be imported while another thread forks
+
+    def _before_fork() -> None:
+        _forking.begin()
+        _forking.take(compile_lock)
+
     os.register_at_fork(
-        before=partial(_forking.take, compile_lock),
+        before=_before_fork,
         after_in_parent=_forking.give_back,
         after_in_child=_forking.give_back,
     )

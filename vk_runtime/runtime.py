@@ -288,6 +288,7 @@ def _before_fork() -> None:
     somebody insists.
     """
     interrupts: list[KeyboardInterrupt] = []
+    _forking.begin()  # a signal handler may fork in the middle of it
     while len(interrupts) < _PATIENCE:
         try:
             _forking.take(_making)

@@ -7,11 +7,14 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 
 import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.frontend import compile
+from lapilli.vk_runtime import runtime
 
 pytestmark = [pytest.mark.device, pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")]
 
@@ -196,3 +199,39 @@ def test_lapilli_may_be_imported_while_a_fork_waits():
         (sys.executable, "-c", textwrap.dedent(program)), capture_output=True, text=True, check=True
     )
     assert run.stderr == ""
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_signal_handler_that_forks_while_a_fork_takes_its_locks_gives_back_its_own(device, monkeypatch):
+    """In the child of the outer fork another thread's lock would never be free."""
+    free = []
+
+    def fork():
+        process_id = os.fork()
+        if process_id == 0:
+            os._exit(0)
+        os.waitpid(process_id, 0)
+
+    really_do = lp.Device.before_fork
+
+    def before_fork(self, held):
+        really_do(self, held)
+        if not free:
+            free.append(None)
+            fork()
+            locks = (runtime._making, compile.compile_lock)
+            free[:] = [is_free(lock) for lock in locks]
+
+    monkeypatch.setattr(lp.Device, "before_fork", before_fork)
+    fork()
+    assert free == [False, False]
+    assert is_free(runtime._making) and is_free(compile.compile_lock)
+
+
+def is_free(lock):
+    """Returns whether another thread could take a lock."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(lock.acquire(timeout=0) and lock.release() is None))
+    thread.start()
+    thread.join()
+    return found == [True]

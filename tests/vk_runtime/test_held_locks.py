@@ -71,3 +71,16 @@ def test_threads_give_back_their_own() -> None:
     assert not is_free(lock)
     held.give_back()
     assert is_free(lock)
+
+
+def test_what_was_taken_before_stays_taken() -> None:
+    first, second, held = threading.RLock(), threading.RLock(), HeldLocks()
+    held.begin()
+    held.take(first)
+    held.begin()
+    held.take(first)
+    held.take(second)
+    held.give_back()
+    assert is_free(second) and not is_free(first)
+    held.give_back()
+    assert is_free(first)
