@@ -74,10 +74,15 @@ def to_pandas(events: Sequence[ProfileEvent]) -> Any:
 
 
 def make_table(events: Iterable[ProfileEvent], notes: Sequence[str], title: str) -> Table:
-    """Returns a rich table: events by kind and name, those that took longest first within a kind."""
-    from rich.table import Table
+    """Returns a rich table: events by kind and name, those that took longest first within a kind.
 
-    table = Table(title=title, caption="\n".join(notes) or None, caption_justify="left")
+    Cells are text, whatever brackets names of kernels and devices hold.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    caption = Text("\n".join(notes)) if notes else None
+    table = Table(title=title, caption=caption, caption_justify="left")
     for heading in ("kind", "name", "device", "clock"):
         table.add_column(heading)
     for heading in ("count", "total ms", "mean ms", "max ms", "queued ms", "gap ms", "GB/s"):
@@ -90,7 +95,7 @@ def make_table(events: Iterable[ProfileEvent], notes: Sequence[str], title: str)
         return [str(kind) for kind in KINDS].index(item[0][0]), -sum(event.duration_ns for event in item[1])
 
     for key, members in sorted(groups.items(), key=place):
-        table.add_row(*key, str(len(members)), *_figures(members))
+        table.add_row(*map(Text, key), str(len(members)), *_figures(members))
     return table
 
 

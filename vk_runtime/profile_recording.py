@@ -6,6 +6,7 @@ nothing else of a launch changes.
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -105,14 +106,16 @@ class Profile:
         """Shows the table where a notebook's cell, or IPython, ends with the profile."""
         printer.text(str(self))
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | bytes | os.PathLike[str]) -> None:
         """Writes Chrome's trace format, for ui.perfetto.dev and chrome://tracing.
 
         Raises:
             InvalidError: the file cannot be written.
         """
         try:
-            Path(path).write_text(chrome_trace(self.events, self.notes, self.calibrated), "utf-8")
+            Path(os.fsdecode(path)).write_text(
+                chrome_trace(self.events, self.notes, self.calibrated), "utf-8"
+            )
         except OSError as error:
             raise InvalidError(
                 f"the profile cannot be written to {path}: {error.strerror or error}"

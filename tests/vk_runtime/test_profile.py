@@ -319,6 +319,19 @@ def test_a_profile_runs_once_and_leaves_nothing_behind() -> None:
     assert profile not in module.active and cast(Any, profile) not in trace_module.active
 
 
+@pytest.mark.device
+def test_names_with_brackets_stand_in_the_table_as_they_are(device: lp.Device, tmp_path: Path) -> None:
+    text = "@lp.kernel(name={name!r})\ndef k(x: lp.Array[lp.f32]):\n    x[lp.global_id(0)] += 1.0\n"
+    x = lp.zeros(4, device=device)
+    with lp.profile() as profile:
+        for name in ("grow[f32]", "end[/b]"):
+            lp.kernel_from_source(text.format(name=name))[4](x)
+    assert "grow[f32]" in str(profile) and "end[/b]" in str(profile)
+    profile.save(os.fsencode(tmp_path / "trace.json"))
+    names = {event["name"] for event in json.loads((tmp_path / "trace.json").read_text())["traceEvents"]}
+    assert {"grow[f32]", "end[/b]"} <= names
+
+
 def test_a_notebook_shows_the_table() -> None:
     shown: list[str] = []
     profile = lp.profile()
