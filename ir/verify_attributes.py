@@ -17,8 +17,13 @@ from .verify import IRError
 from .walk import operations
 
 
-def verify_attributes(root: Operation) -> None:
-    """Checks every operation in `root`; IRError names the first that has a wrong attribute."""
+def verify_attributes(root: Operation, *, of_passes: bool = False) -> None:
+    """Checks every operation in `root`; IRError names the first that has a wrong attribute.
+
+    Args:
+        root: a module, or any other operation.
+        of_passes: whether a pass may have written attributes that no input has.
+    """
     table: Operation | None = None
     for op in operations(root):
         if type(op) is arith.ConstantOp:
@@ -26,7 +31,7 @@ def verify_attributes(root: Operation) -> None:
         if not op.attributes:
             continue
         try:
-            kernel_rules.verify_attributes(op)
+            kernel_rules.verify_attributes(op, of_passes=of_passes)
             aspect.verify_attributes(op)
         except VerifyException as error:
             raise IRError(f"'{op.name}' {error}", operation=op) from error

@@ -238,7 +238,7 @@ def _verify(module: ModuleOp) -> None:
     from ..ir.verify_attributes import verify_attributes
 
     verify_module(module)
-    verify_attributes(module)
+    verify_attributes(module, of_passes=True)
 
 
 def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> bytes:

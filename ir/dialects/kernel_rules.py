@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import StringAttr, UnitAttr, i32
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import integer, integers
 from .kernel import (
+    ALIGNED_ROWS,
     ANY_LOCAL_SIZE,
     ANY_RANK,
+    LANES,
     LIBRARY,
     LINKAGE_NAME,
     LOCAL_SIZE,
@@ -20,6 +23,7 @@ from .kernel import (
     OPT_LEVEL,
     PARAMETERS,
     RANK,
+    SETTLES,
     SOURCE_NAME,
     WIDE,
     Function,
@@ -32,7 +36,7 @@ _UNITS = (ANY_LOCAL_SIZE, ANY_RANK, LIBRARY, MASKED, NO_CONTRACTION, WIDE)
 _ON_ANY_FUNCTION = (*_NAMES, LIBRARY, NO_CONTRACTION, OPT_LEVEL, WIDE)
 
 
-def verify_attributes(op: Operation) -> None:
+def verify_attributes(op: Operation, *, of_passes: bool = False) -> None:
     """Checks the `kernel.*` attributes of one operation; raises `VerifyException`.
 
     * they stand on kernels only, but for those named below, and no other name begins with `kernel.`
@@ -43,9 +47,14 @@ def verify_attributes(op: Operation) -> None:
     * `kernel.opt_level` is an i32 of 0 to 2; it, `kernel.library`, `kernel.no_contraction` and `kernel.wide` may
       stand on any function
     * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
+    * what passes alone write is there where `of_passes` says so: `kernel.lanes` and `kernel.aligned_rows` are
+      array<i32>, `kernel.settles` is an i32 of at least 1 on `scf.while`
     """
     for name, value in op.attributes.items():
         if not name.startswith("kernel."):
+            continue
+        if of_passes and name in _OF_PASSES:
+            _OF_PASSES[name](op, value)
             continue
         if not isinstance(op, Function) or not (is_kernel(op) or name in _ON_ANY_FUNCTION):
             where = "functions" if name in _NAMES else "kernels"
@@ -81,6 +90,21 @@ def _check_local_size(name: str, value: Attribute) -> None:
         raise VerifyException(f"'{name}' must be array<i32> of 1 to 3 positive sizes, found {value}")
 
 
+def _check_numbers(op: Operation, value: Attribute) -> None:
+    if not is_kernel(op) or not integers(value, i32):
+        raise VerifyException(f"expected array<i32> of some numbers, on a kernel; found {value} on {op.name}")
+
+
+def _check_settles(op: Operation, value: Attribute) -> None:
+    if not isinstance(op, scf.WhileOp) or (integer(value, i32) or 0) < 1:
+        raise VerifyException(f"'{SETTLES}' is an i32 of at least 1 on scf.while, found {value} on {op.name}")
+
+
+_OF_PASSES: dict[str, Callable[[Operation, Attribute], None]] = {
+    LANES: _check_numbers,
+    ALIGNED_ROWS: _check_numbers,
+    SETTLES: _check_settles,
+}
 _RULES: dict[str, Callable[[str, Attribute], None]] = {
     **dict.fromkeys(_NAMES, _check_name),
     RANK: _check_rank,

@@ -13,14 +13,14 @@ sub-groups), atomics, calls, or loops that end differently for neighbouring work
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i32
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ...ir.call_graph import function_name
@@ -71,15 +71,20 @@ def coarsened(kernel: Function, lanes: int, *, splits_branches: bool = True) -> 
     source, kernel = kernel, _unrolled(kernel)
     body = kernel.body.block
     plain = cost_of(body)
+    unasked = set[SSAValue]()
     if kernel is not source:
         with suppress(NotCoarsenableError):
-            speculate(body, Axes(body, rank, Lanes.block(lanes, lanes).axes))
-    row = _widened(kernel, rank, Lanes.block(1, lanes), splits_branches)
+            unasked = speculate(body, Axes(body, rank, Lanes.block(lanes, lanes).axes))
+
+    def widened(block: Lanes) -> _Variant | None:
+        return _widened(kernel, rank, block, splits_branches=splits_branches, unasked=unasked)
+
+    row = widened(Lanes.block(1, lanes))
     if row is None:
         return None
     best = row
     if rank > 1 and _has_loop(kernel):
-        square = _widened(kernel, rank, Lanes.block(lanes, lanes), splits_branches)
+        square = widened(Lanes.block(lanes, lanes))
         if square is not None and square.cost_per_item < ROWS_WORTHWHILE * row.cost_per_item:
             best = square
     return best.function if best.cost_per_item <= WORTHWHILE * plain and plain else None
@@ -105,12 +110,14 @@ class _Variant:
     cost_per_item: float
 
 
-def _widened(kernel: func.FuncOp, rank: int, lanes: Lanes, splits_branches: bool) -> _Variant | None:
+def _widened(
+    kernel: func.FuncOp, rank: int, lanes: Lanes, *, splits_branches: bool, unasked: Collection[SSAValue]
+) -> _Variant | None:
     source = kernel.body.block
     block = Block(arg_types=[argument.type for argument in source.args])
     try:
         axes = Axes(source, rank, lanes.axes)
-        widening = Widening(axes, lanes, source, block, splits_branches=splits_branches)
+        widening = Widening(axes, lanes, source, block, splits_branches=splits_branches, unasked=unasked)
     except NotCoarsenableError:
         return None
     if _carries_too_much(block):

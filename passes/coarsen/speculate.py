@@ -33,44 +33,42 @@ _MAXIMUM_DEPTH = 8
 """Of expressions that are compared."""
 
 
-def speculate(body: Block, axes: Axes) -> bool:
-    """Replaces branches of a kernel's body, innermost first; returns whether there were any.
+def speculate(body: Block, axes: Axes) -> set[SSAValue]:
+    """Replaces branches of a kernel's body, innermost first; returns the arrays that are loaded unasked then.
 
     Args:
         body: changed in place.
         axes: says which conditions differ; of the body as it is.
     """
-    changed = False
+    unasked: set[SSAValue] = set()
     for op in tuple(body.ops):
         for region in op.regions:
             for block in region.blocks:
-                changed |= speculate(block, axes)
+                unasked |= speculate(block, axes)
         if isinstance(op, scf.IfOp) and axes.of(op.operands[0]):
-            changed |= _replace_branch(op)
-    return changed
+            unasked |= _replace_branch(op)
+    return unasked
 
 
-def _replace_branch(op: scf.IfOp) -> bool:
+def _replace_branch(op: scf.IfOp) -> set[SSAValue]:
+    """Replaces a branch where that is harmless; returns the arrays that it loaded."""
     arms = op.true_region.first_block, op.false_region.first_block
     if arms[0] is None:
-        return False
+        return set()
     blocks = [arm for arm in arms if arm is not None]
     parts = [_parts(block) for block in blocks]
     if any(part is None for part in parts) or sum(_loads(block) for block in blocks) > MAXIMUM_LOADS:
-        return False
+        return set()
     stores = [part for part in parts if part is not None]
     if len(stores) == 1:
-        return not stores[0] and not op.results and _drop(op)
+        if not stores[0] and not op.results:  # it does nothing
+            replace(op, ())
+        return set()
     if not _are_same_places(*stores):
-        return False
+        return set()
+    loaded = {inner.operands[0] for inner in op.walk() if isinstance(inner, memref.LoadOp | LoadFieldOp)}
     _inline(op, blocks, stores)
-    return True
-
-
-def _drop(op: scf.IfOp) -> bool:
-    """Removes a branch that does nothing."""
-    replace(op, ())
-    return True
+    return loaded
 
 
 def _parts(block: Block) -> list[memref.StoreOp] | None:

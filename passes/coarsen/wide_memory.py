@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 
 from xdsl.dialects import gpu, memref
@@ -31,16 +31,28 @@ class WideMemory:
         body: written to.
         cost: of what is written.
         source: the kernel's body.
+        unasked: arrays of which the body may load elements out of range.
     """
 
-    def __init__(self, values: LaneValues, body: NewBody, cost: Cost, source: Block) -> None:
+    def __init__(
+        self,
+        values: LaneValues,
+        body: NewBody,
+        cost: Cost,
+        source: Block,
+        *,
+        unasked: Collection[SSAValue] = (),
+    ) -> None:
         self._values = values
         self._body = body
         self._cost = cost
         self._whole_rows = arrays_of_whole_rows(source)
+        self._unasked = unasked
         self._at_hand: dict[tuple[Line | Row, LaneKey], Elements] = {}
         self.aligned_rows: set[SSAValue] = set()
-        """Arrays of several dimensions whose last extent must be a multiple of `WIDTH`."""
+        """Arrays whose last extent must be a multiple of `WIDTH`: those of several dimensions, where rows begin at a
+        vector then, and those of which a vector that is loaded might else lie in range in part only.  A device may
+        take all of such a vector for out of range (robustBufferAccess)."""
 
     def forget(self) -> None:
         """What was loaded may have changed."""
@@ -89,7 +101,7 @@ class WideMemory:
             ).results[0]
             place = self._place(line, row, offset, op)
             self._body.add(StoreWideOp.create(operands=(vector, *place), location=op.location))
-            self._note_wide(line)
+            self._note_wide(line, is_load=False)
         return True
 
     def _in_line(self, op: Operation) -> tuple[Line, int] | None:
@@ -163,7 +175,7 @@ class WideMemory:
         leading = values.of_each(line.leading, row)
         return values.of(line.array, row), *leading, self._body.plus(first, element, like)
 
-    def _note_wide(self, line: Line | Row) -> None:
+    def _note_wide(self, line: Line | Row, *, is_load: bool = True) -> None:
         self._cost.add(WIDE_COST)
-        if line.leading:
+        if line.leading or (is_load and line.array in self._unasked):
             self.aligned_rows.add(line.array)

@@ -11,7 +11,7 @@ serves the case that it holds for all of them, and the other goes through the la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from xdsl.dialects import arith, gpu, memref, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -35,25 +35,33 @@ class Widening:
         source: the kernel's body.
         block: the new function's entry block, with the kernel's arguments.
         splits_branches: whether there may be branches that the lanes disagree about.
+        unasked: arrays of which the body may load elements out of range.
 
     Raises:
         NotCoarsenableError: the body becomes too long, or splits a branch that it may not.
     """
 
     def __init__(
-        self, axes: Axes, lanes: Lanes, source: Block, block: Block, *, splits_branches: bool = True
+        self,
+        axes: Axes,
+        lanes: Lanes,
+        source: Block,
+        block: Block,
+        *,
+        splits_branches: bool = True,
+        unasked: Collection[SSAValue] = (),
     ) -> None:
         self._axes = axes
         self._splits_branches = splits_branches
         self._values = LaneValues(axes, lanes, source, block)
         self._body = NewBody(block)
         self._cost = Cost()
-        self._memory = WideMemory(self._values, self._body, self._cost, source)
+        self._memory = WideMemory(self._values, self._body, self._cost, source, unasked=unasked)
         self._write_block(source)
         self.cost = self._cost.total
         """Memory accesses of an invocation, weighted by how often each runs."""
         self.aligned_rows = self._memory.aligned_rows
-        """Arrays of several dimensions whose last extent must be a multiple of `WIDTH`."""
+        """Arrays whose last extent must be a multiple of `WIDTH`."""
 
     # ---- operations ----
 

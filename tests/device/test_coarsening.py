@@ -119,6 +119,31 @@ def test_stencil_with_rows_of_any_length(
     both(stencil, coarsening, launch)
 
 
+@pytest.mark.parametrize("extra", range(6))
+def test_elements_behind_an_end_in_the_middle_of_a_vector(
+    device: lp.Device, coarsening: Callable[[Coarsening], None], extra: int
+):
+    def following() -> KernelFunction:
+        @lp.kernel
+        def following(x: lp.In[lp.f32], y: lp.Out[lp.f32]):
+            i = lp.global_id(0)
+            total = x[i]
+            for d in range(1, 5):
+                total += x[i + d] if i + d < x.size else lp.f32(0)
+            y[i] = total
+
+        return following
+
+    source = np.random.default_rng(extra).random(64 + extra, dtype=np.float32)
+
+    def launch(kernel: KernelFunction) -> list[np.ndarray]:
+        y = lp.zeros(64, device=device)
+        kernel[64](lp.asarray(source, device=device), y)
+        return [y.numpy()]
+
+    both(following, coarsening, launch)
+
+
 def test_rows_that_fit_after_rows_that_do_not(device: lp.Device, coarsening: Callable[[Coarsening], None]):
     coarsening(ALWAYS)
     kernel = stencil()

@@ -169,3 +169,12 @@ def test_constants_of_type_index_have_32_bits(number: int, fits: bool) -> None:
         return
     with pytest.raises(IRError, match=f"'arith.constant' makes the index {number}"):
         check(text)
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    ["kernel.lanes = array<i32: 4>", "kernel.aligned_rows = array<i32: 0>", "kernel.settles = 3 : i32"],
+)
+def test_what_passes_write_is_in_no_input(attribute: str) -> None:
+    with pytest.raises(IRError, match=attribute.partition(" ")[0]):
+        check(kernel(f"kernel.rank = 1 : i32, {attribute}"))

@@ -102,6 +102,20 @@ def test_branches_at_borders_become_selections():
     assert counts(text) == (2, 0, 2, 1)
 
 
+def test_arrays_that_are_loaded_unasked_end_with_a_vector():
+    @lp.kernel
+    def following(x: lp.In[lp.f32], y: lp.Out[lp.f32], z: lp.In[lp.f32]):
+        i = lp.global_id(0)
+        total = z[i]
+        for d in range(4):
+            total += x[i + d] if i + d < x.size else lp.f32(0)
+        y[i] = total
+
+    text = coarsen(following)
+    assert "kernel.aligned_rows = array<i32: 0>" in text
+    assert counts(text) == (3, 0, 2, 1)
+
+
 def test_short_loops_are_unrolled_so_that_their_loads_are_joined():
     @lp.kernel
     def blur(w: lp.In[lp.f32, 2], x: lp.In[lp.f32, 2], y: lp.Out[lp.f32, 2]):

@@ -48,6 +48,35 @@ def test_no_pass_runs_that_is_not_named(file: Path) -> None:
     assert "aspect.fixed_targets" in opt(str(file), "-p", "propagate-aspects").stdout
 
 
+REMAINDERS = KERNEL.replace("math.sqrt %v", "arith.remf %v, %v")
+SAXPY = """func.func @k(%x: memref<?xf32>, %y: memref<?xf32>)
+    attributes {gpu.kernel, kernel.rank = 1 : i32, kernel.masked} {
+  %i = gpu.global_id x
+  %n = kernel.global_range 0
+  %c = arith.cmpi slt, %i, %n : index
+  scf.if %c {
+    %v = memref.load %x[%i] : memref<?xf32>
+    memref.store %v, %y[%i] : memref<?xf32>
+  }
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "written"),
+    [
+        ("expand-remainders", REMAINDERS, "kernel.settles"),
+        ("coarsen", SAXPY, "kernel.lanes"),
+    ],
+)
+def test_what_a_pass_writes_is_read_again(name: str, text: str, written: str) -> None:
+    made = opt("-p", name, stdin=text)
+    assert made.exit_code == 0 and written in made.stdout
+    again = opt(stdin=made.stdout)
+    assert (again.exit_code, again.stdout) == (0, made.stdout)
+
+
 def test_output_goes_to_the_file(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.mlir"
     result = opt(str(file), "-o", str(out))
