@@ -33,14 +33,18 @@ def wanted_kernels(
         return None
     if isinstance(kernel_ids, str | bytes) or not isinstance(kernel_ids, Iterable):
         raise ConstraintError(
-            f"{what}(kernel_ids=…) takes a list of lp.KernelId objects, found {kernel_ids!r}"
+            f"{what}(kernel_ids=…) takes a list of lp.KernelId objects or kernels, found {kernel_ids!r}; "
+            "write a list of one, [kernel]"
         )
     return tuple(dict.fromkeys(find_id(what, item) for item in cast("Iterable[object]", kernel_ids)))
 
 
 def checked_devices(what: str, ctx: object, devs: object, state: object) -> tuple[Device, ...]:
     if not isinstance(ctx, Context):
-        raise ConstraintError(f"{what} takes an lp.Context first, found {ctx!r} of type {type_name(ctx)}")
+        raise ConstraintError(
+            f"{what} takes an lp.Context first, found {ctx!r} of type {type_name(ctx)}; "
+            "a device has its device.default_context, a queue its queue.context"
+        )
     if not isinstance(state, BundleState):
         raise ConstraintError(f"{what}(state=…) takes an lp.BundleState, found {state!r}")
     if state not in BUNDLE_STATES:

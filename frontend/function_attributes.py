@@ -240,7 +240,9 @@ def _aspects(name: str, aspects: tuple[object, ...]) -> frozenset[int]:
     for aspect in aspects:
         is_internal = type(aspect) is int and aspect < 0
         if not isinstance(aspect, Aspect) and not is_internal:
-            raise InvalidError(f"@lp.{name}(…): expected lp.Aspect members, found {aspect!r}")
+            raise InvalidError(
+                f"@lp.{name}(…): expected lp.Aspect members, found {aspect!r}{_as_aspects(name, aspect)}"
+            )
     return frozenset(int(cast(int, aspect)) for aspect in aspects)
 
 
@@ -258,10 +260,26 @@ def _size(name: str, size: object) -> int:
     except TypeError:
         number = 0
     if number < 1:
-        raise InvalidError(f"@lp.{name}(…): expected integers of at least 1, found {size!r}")
+        raise InvalidError(
+            f"@lp.{name}(…): expected integers of at least 1, found {size!r}{_one_by_one(name, size)}"
+        )
     return number
 
 
 def _require_same(name: str, old: Hashable, new: Hashable) -> None:
     if old is not None and old != new:
         raise InvalidError(f"@lp.{name}(…) stands twice, with {old} and with {new}; expected one")
+
+
+def _as_aspects(name: str, found: object) -> str:
+    """Returns what to write instead of something that is no aspect; "" where nobody knows."""
+    if isinstance(found, str) and found.upper() in Aspect.__members__:
+        return f"; write lp.Aspect.{found.upper()}"
+    if callable(found):
+        return f"; write @lp.{name}(lp.Aspect.FP64), or @lp.{name}() for none"
+    return _one_by_one(name, found)
+
+
+def _one_by_one(name: str, found: object) -> str:
+    is_several = isinstance(found, list | tuple | set | frozenset)
+    return f"; write them one by one: @lp.{name}(a, b)" if is_several else ""

@@ -88,7 +88,10 @@ def load_kernel_bundle(
     """
     what = "load_kernel_bundle"
     if not isinstance(ctx, Context):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
-        raise ConstraintError(f"{what} takes an lp.Context first, found {ctx!r} of type {type_name(ctx)}")
+        raise ConstraintError(
+            f"{what} takes an lp.Context first, found {ctx!r} of type {type_name(ctx)}; "
+            "a device has its device.default_context, a queue its queue.context"
+        )
     if state not in _STATES:
         raise ConstraintError(
             f"{what}(state=…) takes BundleState.INPUT, OBJECT or EXECUTABLE, found {state!r}"

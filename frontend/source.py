@@ -171,9 +171,11 @@ def plain_function(function: object, notes: Notes = no_notes) -> types.FunctionT
             notes=notes(),
         )
     if not isinstance(function, types.FunctionType):
+        is_size = isinstance(function, int | tuple)
         raise signature_error(
             f"expected a function written with def, found {function!r} of type {type(function).__name__}",
             code="LP2004",
+            hint=f"options have names: @lp.kernel(local_size={function!r})" if is_size else None,
             notes=notes(),
         )
     if function.__name__ == "<lambda>" or function.__code__.co_flags & _REFUSED_FLAGS:

@@ -20,6 +20,7 @@ from .dispatch import expression
 from .fixed_arrays import load_fixed, whole_of
 from .function_builder import FunctionBuilder
 from .images import Pixel, image_extent, image_member, load_pixel, pixel_at
+from .intrinsics import Intrinsic
 from .ir_types import INDEX_TYPE, ir_type
 from .types import TypeSpelling
 from .values import (
@@ -36,7 +37,7 @@ from .values import (
     describe,
     number_hint,
 )
-from .work_item_values import IdType, WorkItem
+from .work_item_values import IdType, Member, WorkItem
 
 
 @expression(ast.Subscript)
@@ -144,6 +145,8 @@ def _subscript_hint(base: Value) -> str | None:
     if isinstance(base, RangeValue):
         return "give range a step of its own: range(start, stop, step)"
     if isinstance(base, Static) and isinstance(base.obj, str):
+        return number_hint(base)
+    if isinstance(base, Static) and isinstance(base.obj, Intrinsic | Member):
         return number_hint(base)
     if isinstance(base, Static):
         return "types are written in annotations; inside of kernels there are no generic ones"

@@ -213,7 +213,9 @@ class Handler:
             InvalidError: something that is no event.
         """
         self._require_open()
-        several = isinstance(events, Iterable) and not isinstance(events, Event)
+        from .array import Array  # which looks as if it could be iterated over
+
+        several = isinstance(events, Iterable) and not isinstance(events, Event | Array)
         found = list(cast("Iterable[object]", events if several else [events]))
         for event in found:
             if not isinstance(event, Event):

@@ -45,7 +45,10 @@ def create_bundle(ctx: object, language: object, source: object, props: object) 
     """Returns the source bundle of some text or bytes; see `frontend.sources.create_kernel_bundle_from_source`."""
     what = "create_kernel_bundle_from_source"
     if not isinstance(ctx, Context):
-        raise ConstraintError(f"{what} takes an lp.Context first, found {ctx!r} of type {type_name(ctx)}")
+        raise ConstraintError(
+            f"{what} takes an lp.Context first, found {ctx!r} of type {type_name(ctx)}; "
+            "a device has its device.default_context, a queue its queue.context"
+        )
     checked = checked_language(what, language)
     front_end = _front_end(what, checked)
     checked_properties(what, props)
