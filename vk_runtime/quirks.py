@@ -286,8 +286,8 @@ QUIRKS: tuple[Quirk, ...] = (
         "(nir_range_analysis.c): max(2.0, 0.0 * inf) is NaN.  Takes -0.0 for positive, and leaves |x| out.",
         remedy="TargetEnv.folds_zeros: the finite factor is hidden and |x| made of bits: "
         "passes/convert_to_spirv/taken_for_numbers.py.",
-        test="tests/device/test_fuzz_findings.py",
-        shown_by="tests/device/test_fuzz_findings.py",
+        test="tests/device/test_hidden_zeros.py",
+        shown_by="tests/device/test_hidden_zeros.py",
     ),
     Quirk(
         name="zeros-of-truths",
@@ -296,8 +296,8 @@ QUIRKS: tuple[Quirk, ...] = (
         fault="Takes 1.0 if c else -0.0 for float(c), -1.0 if c else 0.0 for -float(c) and float(c) - 1.0 for "
         "-float(not c): zeros of the other sign (nir_opt_algebraic).",
         remedy="TargetEnv.folds_zeros: the constant is hidden: passes/convert_to_spirv/signed_zeros.py.",
-        test="tests/device/test_fuzz_findings.py",
-        shown_by="tests/device/test_fuzz_findings.py",
+        test="tests/device/test_hidden_zeros.py",
+        shown_by="tests/device/test_hidden_zeros.py",
     ),
     Quirk(
         name="unsigned-extrema",

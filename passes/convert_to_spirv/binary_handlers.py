@@ -105,7 +105,8 @@ def _sum(kind: type[Operation]) -> Handler:
         lhs, rhs = operands_of(op)
         (result,) = op.results
         float_type(lhs.type)
-        a, b = beside(fn, summand(fn, lhs), rhs), beside(fn, summand(fn, rhs), lhs)
+        first, second = summand(fn, lhs), summand(fn, rhs)
+        a, b = beside(fn, first, second), beside(fn, second, first)
         fn.values[result] = fn.emit(kind, (a, b), a.type, attributes=attributes_of_sum(fn, lhs, rhs))
 
     return lower

@@ -15,8 +15,8 @@ from ...ir.dialects.kernel import NO_CONTRACTION
 from ...ir.dialects.kernel_image import ImageType
 from ...ir.narrowing import is_memref_type
 from .function_lowering import FunctionLowering, Handler, float_attributes
-from .known_zeros import factor
 from .module_lowering import LoweredFunction, only_block
+from .signed_zeros import hidden_argument
 from .types import integer_attribute, is_float, scalar_of
 from .work_item_handlers import entry_of
 
@@ -30,7 +30,10 @@ def _call(fn: FunctionLowering, op: Operation) -> None:
     function = fn.module.function(callee)
     call = create(
         spirv.FunctionCallOp,
-        [factor(fn, value) if is_float(scalar_of(value.type)) else fn.value(value) for value in op.operands],
+        [
+            hidden_argument(fn, value) if is_float(scalar_of(value.type)) else fn.value(value)
+            for value in op.operands
+        ],
         function.outputs,
         {"callee": function.symbol},
     )

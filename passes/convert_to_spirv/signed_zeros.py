@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
+from ...ir.dialects import spirv
 from .function_lowering import FunctionLowering
 from .known_numbers import is_known
-from .known_zeros import hidden, hides
+from .known_zeros import factor, hidden, hides
 from .types import is_float
 
 _DEPTH = 6
@@ -43,14 +42,19 @@ def _loses_sign(zero: float | None, other: float | None, other_value: SSAValue) 
 
 
 def beside(fn: FunctionLowering, lowered: SSAValue, other: SSAValue) -> SSAValue:
-    """Returns a lowered operand of a sum or difference whose other operand may be a truth value."""
+    """Returns a lowered operand of a sum or difference whose other one may be a truth value."""
     number = fn.constant_number(lowered)
     is_one = isinstance(number, float) and abs(number) == 1
     return hidden(fn, lowered) if is_one and hides(fn) and _is_truth(other) else lowered
 
 
-def _is_truth(value: SSAValue) -> bool:
-    owner = value.owner
-    if isinstance(owner, arith.SelectOp):
-        return all(isinstance(arm.owner, arith.ConstantOp) for arm in owner.operands[1:])
-    return isinstance(owner, arith.UIToFPOp) and owner.operands[0].type == i1
+def hidden_argument(fn: FunctionLowering, value: SSAValue) -> SSAValue:
+    """Returns the lowered argument of a call, of which the callee may take one: the driver inlines it."""
+    lowered = factor(fn, value)
+    return hidden(fn, lowered) if hides(fn) and _is_truth(lowered) else lowered
+
+
+def _is_truth(lowered: SSAValue) -> bool:
+    owner = lowered.owner
+    arms = owner.operands[1:] if isinstance(owner, spirv.SelectOp) else ()
+    return bool(arms) and all(isinstance(arm.owner, spirv.ConstantOp) for arm in arms)
