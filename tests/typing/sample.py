@@ -87,6 +87,16 @@ def convolve(
 
 
 @lp.kernel
+def votes(out: lp.Out[lp.u32], pairs: lp.Array[lp.f32x4]) -> None:
+    i = lp.global_id(0)
+    out[i] = lp.sub_group.ballot(pairs[i].x > 0.0).x
+    pair = pairs[i]
+    pair.xy = pair.zw
+    pair.z = 0.0
+    pairs[i] = pair
+
+
+@lp.kernel
 def blur(source: lp.SampledImage[lp.f32x4, 2], target: lp.UnsampledImage[lp.f32x4, 2]) -> None:
     row, column = lp.global_id(0), lp.global_id(1)
     rows, columns = target.shape
