@@ -7,7 +7,6 @@ With ``LAPILLI_REPRODUCER=DIR`` (`lp.config.reproducer`) the compiler's input is
 from __future__ import annotations
 
 import platform
-import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,7 +48,9 @@ def reporting_faults(name: str, env: TargetEnv, source: str, ir: Callable[[], st
                 error.diagnostics += (Diagnostic(kept, severity="note"),)
         raise
     except Exception as error:
-        found = traceback.extract_tb(error.__traceback__)[-1]
+        from traceback import extract_tb
+
+        found = extract_tb(error.__traceback__)[-1]
         place = f"{Path(found.filename).name}:{found.lineno}"
         message = (
             f"internal error: the compiler failed on '{name}': {type(error).__name__}: {error} ({place})"
@@ -76,6 +77,8 @@ def _keep(name: str, env: TargetEnv, source: str, ir: Callable[[], str], error: 
 
 def reproducer(name: str, env: TargetEnv, source: str, ir: Callable[[], str], error: Exception) -> str:
     """Returns the text of the file: comments, then the IR, or the Python text where making the IR fails."""
+    from traceback import format_exception
+
     try:
         body = ir()
     except Exception:  # the front end itself is at fault
@@ -86,7 +89,7 @@ def reproducer(name: str, env: TargetEnv, source: str, ir: Callable[[], str], er
         f"Python {platform.python_version()} on {platform.platform()}",
         repr(env),
         "",
-        *"".join(traceback.format_exception(error)).splitlines(),
+        *"".join(format_exception(error)).splitlines(),
     ]
     return _commented("\n".join(about)) + body
 
