@@ -7,6 +7,7 @@ from typing import Final
 
 from ..ir.errors import BuildError
 from ..spirv.binary import parse
+from ..spirv.call_order import inlined_calls
 from ..spirv.count_rounds import counts_rounds
 from ..spirv.device_image import DeviceImage
 from ..spirv.foreign import foreign_kernels
@@ -16,6 +17,9 @@ from ..vk_runtime.source_language import CompiledSource, SourceRequest
 
 MAXIMUM_SELECTION_DEPTH: Final = 64
 """As of kernels in Python, where a driver computes deeper ones wrongly."""
+
+MAXIMUM_CALLS: Final = 1 << 16
+"""Of a kernel, all inlined: with four times as many, drivers compile one for longer than a minute."""
 
 
 def compile_source(request: SourceRequest) -> CompiledSource:
@@ -44,9 +48,20 @@ def compiled_spirv(binary: bytes, request: SourceRequest, label: str) -> Compile
         loop_cap=cap,
         env=request.env,
     )
+    _check_calls(binary, label)
     _check_depth(binary, request, label)
     warnings = [*found.warnings, *_loop_warnings(found.images, cap)]
     return CompiledSource(images=found.images, warnings=tuple(warnings), left_out=found.left_out)
+
+
+def _check_calls(binary: bytes, label: str) -> None:
+    calls = inlined_calls(parse(binary))
+    if calls > MAXIMUM_CALLS:
+        raise BuildError(
+            f"{label}: error: the calls of a kernel come to {calls:,}, those of the functions that it calls counted at "
+            f"each call; drivers inline them all: expected at most {MAXIMUM_CALLS:,}; call functions in loops",
+            code="LP2103",
+        )
 
 
 def _check_depth(binary: bytes, request: SourceRequest, label: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .binary import Module
+from .call_order import callees_first
 from .tables import Op
 
 
@@ -22,23 +23,10 @@ def selection_depth(module: Module) -> int:
     """Returns how many selections of a module are inside each other at most, as if every call were inlined."""
     functions = _functions(module)
     depths: dict[int, int] = {}
-    # Callees first, without recursion of Python's: a module from elsewhere may call as deep as it likes.
-    waiting = list(functions)
-    entered: set[int] = set()
-    while waiting:
-        name = waiting[-1]
-        if name in depths:
-            waiting.pop()
-            continue
+    for name in callees_first({name: function.calls for name, function in functions.items()}):
         function = functions[name]
-        unknown = [callee for callee in function.calls if callee in functions and callee not in depths]
-        if name not in entered and unknown:
-            entered.add(name)
-            waiting += [callee for callee in unknown if callee not in entered]
-            continue
         called = (depth + depths.get(callee, 0) for callee, depth in function.calls.items())
         depths[name] = max(function.depth, *called, 0)
-        waiting.pop()
     return max(depths.values(), default=0)
 
 

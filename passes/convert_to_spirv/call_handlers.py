@@ -14,11 +14,15 @@ from ...ir.dialects import spirv
 from ...ir.dialects.kernel import NO_CONTRACTION
 from ...ir.dialects.kernel_image import ImageType
 from ...ir.narrowing import is_memref_type
+from ..errors import PassError
 from .function_lowering import FunctionLowering, Handler, float_attributes
 from .module_lowering import LoweredFunction, only_block
 from .signed_zeros import hidden_argument
 from .types import integer_attribute, is_float, scalar_of
 from .work_item_handlers import entry_of
+
+_MOST_CALLS = 10_000
+"""That are replaced in one function: a chain of functions that call the next one twice would never end."""
 
 
 def _call(fn: FunctionLowering, op: Operation) -> None:
@@ -57,6 +61,14 @@ def _results(fn: FunctionLowering, function: LoweredFunction, call: Operation) -
 
 def _inline(fn: FunctionLowering, op: Operation, callee: Function) -> None:
     block = only_block(callee)
+    fn.inlined_calls += 1
+    if fn.inlined_calls > _MOST_CALLS:
+        raise PassError(
+            f"calls of functions that take arrays, use ids or barriers, or have several results become the bodies of "
+            f"these functions, and there are more than {_MOST_CALLS:,} of them; call fewer, or in a loop",
+            op,
+            function=fn.name,
+        )
     values: dict[SSAValue, SSAValue] = {}
     for parameter, argument in zip(block.args, op.operands, strict=True):
         if is_memref_type(parameter.type):

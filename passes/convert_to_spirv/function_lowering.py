@@ -68,6 +68,8 @@ class FunctionLowering:
         self.block = self.body
         """Where instructions are added."""
         self.values: dict[SSAValue, SSAValue] = {}
+        self.inlined_calls = 0
+        """Calls that became the body of their function, so far."""
         self.loop_depth = 0
         """How many loops are around the current operation."""
         self.float_attributes = float_attributes(no_contraction)

@@ -185,3 +185,14 @@ def test_affine_operations_as_mlir_prints_them(option: tuple[str, ...]):
     lower_upstream(module)
     module.verify()
     assert not [op.name for op in module.walk() if op.name.startswith("affine.")]
+
+
+def test_bodies_that_come_to_too_many():
+    """Functions that take arrays become their bodies; a chain of which each calls the next one twice never ends."""
+    one = "  func.func @f{0}(%x: memref<?xf32>) {{\n{1}    return\n  }}\n"
+    call = "    func.call @f{0}(%x) : (memref<?xf32>) -> ()\n"
+    functions = "".join(one.format(k, 2 * call.format(k + 1) if k < 30 else "") for k in range(31))
+    kernel = f"  gpu.func @k(%x: memref<?xf32>) kernel {{\n{call.format(0)}    gpu.return\n  }}\n"
+    text = f"gpu.module @m {{\n{functions}{kernel}}}\n"
+    with pytest.raises(lp.Error, match=r"more than 10,000 of them; call fewer, or in a loop"):
+        _compile(text)
