@@ -17,7 +17,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from ...ir.upstream.index import CmpPredicate
 from ...ir.upstream.reading import integers_of
-from .place import Lowering, Number, UpstreamPlace
+from .place import Lowering, Number, UpstreamPlace, known_number
 
 _INDEX = IndexType()
 _MOST_LOOPS = 32
@@ -98,6 +98,11 @@ def nested_loops(
         raise place.refused(
             f"it has {len(bounds)} dimensions, expected at most {_MOST_LOOPS}; join some of them"
         )
+
+    for _, _, step in bounds:
+        known = known_number(step)
+        if known is not None and known <= 0:
+            raise place.refused(f"its step is {known}, expected a positive one")
 
     def nest(
         inner: UpstreamPlace, counters: Sequence[SSAValue], values: Sequence[SSAValue]

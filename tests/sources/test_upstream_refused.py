@@ -43,6 +43,8 @@ REFUSED = {
     "%r = affine.apply affine_map<(d0) -> (d0 mod 0)>(%i)": "divides by what is no positive constant",
     f"%r = affine.load %x[{'(' * 200}%i{')' * 200}] : memref<?xf32>": "at most 100 parentheses",
     f"%r = affine.load %x[{'%i mod 7 + ' * 300}%i] : memref<?xf32>": "more than 200 operators around each other",
+    "%c0 = arith.constant 0 : index\n    scf.parallel (%j) = (%i) to (%i) step (%c0) { scf.reduce }": "a positive one",
+    "scf.forall (%j) = (0) to (4) step (-1) { }": "expected a positive",
     'affine.parallel (%j) = (0) to (4) reduce ("addx") -> (f32) { }': "expected one of addf, addi",
     "affine.for %j = 0 to 4 step 0 { }": "expected a positive one",
     "%r = tensor.empty() : tensor<4xf32>": "mlir-opt --one-shot-bufferize",
