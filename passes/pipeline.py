@@ -80,6 +80,7 @@ def analyse(
     fixed_targets: Iterable[str] = (),
     separates_imports: bool = False,
     is_ours: bool = False,
+    of_passes: bool = False,
     after_pass: AfterPass | None = None,
 ) -> Analysis:
     """Optimises and splits a module and finds out what each image needs.
@@ -92,6 +93,7 @@ def analyse(
         separates_imports: see `split_modules.split`.
         is_ours: whether our front end has just made the module: it is then verified only under ``config.verify``,
             as in our tests; what becomes of it passes SPIRV-Tools' validator anyway.
+        of_passes: whether passes have run on it already, which write attributes that no input has.
         after_pass: called after each pass.
 
     Raises:
@@ -101,7 +103,7 @@ def analyse(
     """
     done = after_pass or _ignore
     if options.verify or not is_ours:
-        _verify(module)
+        _verify(module, of_passes=of_passes)
     if any(op.name == "arith.remf" for op in operations(module)):
         from .expand_remainders import expand_remainders  # seldom needed
 
@@ -143,14 +145,14 @@ def analyse(
     return Analysis(images=tuple(found), diagnostics=warnings)
 
 
-def _verify(module: ModuleOp) -> None:
+def _verify(module: ModuleOp, *, of_passes: bool) -> None:
     """Checks a module as xDSL and our dialects do, and that entry points have names of their own, also where they stand
     in different modules inside `module`: SPIR-V and the runtime know them by name alone."""
     from ..ir.verify import IRError, verify_module  # seldom needed
     from ..ir.verify_attributes import verify_attributes
 
     verify_module(module)
-    verify_attributes(module)
+    verify_attributes(module, of_passes=of_passes)
     seen: set[str] = set()
     for entry in entry_points(module):
         name = function_name(entry)
@@ -298,9 +300,10 @@ def compile_module(
     env: TargetEnv,
     *,
     mode: str = "auto",
+    of_passes: bool = False,
     after_pass: AfterPass | None = None,
 ) -> PipelineResult:
     """Runs the whole pipeline: `analyse`, then `lower_all`; arguments and errors are theirs."""
-    analysis = analyse(module, env, mode=mode, after_pass=after_pass)
+    analysis = analyse(module, env, mode=mode, of_passes=of_passes, after_pass=after_pass)
     splits = lower_all(analysis, env, after_pass=after_pass)
     return PipelineResult(splits=splits, diagnostics=analysis.diagnostics)

@@ -256,7 +256,7 @@ def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> 
         return emit(ready[0], _environment_of(ready[0])).binary
     lower_upstream(module)
     env = TargetEnv()
-    result = compile_module(module, env, after_pass=after_pass)
+    result = compile_module(module, env, of_passes=True, after_pass=after_pass)
     for diagnostic in result.diagnostics:
         click.echo(warning_text(diagnostic), err=True)
     if len(result.splits) != 1:

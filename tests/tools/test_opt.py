@@ -75,6 +75,7 @@ def test_what_a_pass_writes_is_read_again(name: str, text: str, written: str) ->
     assert made.exit_code == 0 and written in made.stdout
     again = opt(stdin=made.stdout)
     assert (again.exit_code, again.stdout) == (0, made.stdout)
+    assert opt("-t", "spirv", stdin=made.stdout).stdout_bytes[:4] == b"\x03\x02\x23\x07"
 
 
 def test_output_goes_to_the_file(file: Path, tmp_path: Path) -> None:
