@@ -9,6 +9,8 @@ could upset a driver is checked by the callers (`launch_plan`, `specialization`)
 from __future__ import annotations
 
 import ctypes
+import math
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -165,6 +167,8 @@ class PipelineStore:
         modules."""
         self.cache = PipelineCache(device)
         self.made = 0
+        self.newest = ("", -math.inf)
+        """The kernel that the last pipeline was made for, and when, by `time.monotonic`."""
         """Pipelines made so far."""
         self._most_living = LIVING_PIPELINES
         self._native: NativePipelines | None = None
@@ -212,6 +216,7 @@ class PipelineStore:
         )
         made = made or self.compile_into(self.cache.raw, image, kernel, entries, selector)
         self.made += 1
+        self.newest = (kernel.name, time.monotonic())
         self._living[key] = made
         self._keep(key, made)
         if self.made % PIPELINES_PER_CACHE == 0:

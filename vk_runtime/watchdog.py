@@ -21,6 +21,10 @@ logger = logger_of(__name__)
 WARN_AFTER_S = 60.0
 """Seconds without progress after which a wait says once what it waits for."""
 
+COMPILING_AFTER_S = 5.0
+"""The same, of a kernel that was made just before the wait, on a driver that compiles when a kernel first runs."""
+_JUST_BEFORE_S = 1.0
+
 
 class Watchdog:
     """What one wait has seen of a device's progress; made when its first slice ends without a result."""
@@ -30,6 +34,7 @@ class Watchdog:
         self._seen = device.progress()
         self._since = time.monotonic()
         self._has_warned = False
+        self._new_kernel = _just_made(device)
 
     def look(self) -> None:
         """Compares with the last look; called between two slices of a wait.
@@ -44,6 +49,16 @@ class Watchdog:
         passed, limit = now - self._since, config.hang_timeout
         if limit and passed >= limit:
             self._give_up(limit)
+        if passed >= COMPILING_AFTER_S and self._new_kernel:
+            name, self._new_kernel = self._new_kernel, ""
+            if name in self._device.running_kernels():
+                logger.warning(
+                    "device '%s': kernel '%s' runs for the first time, and its driver compiles it then: nothing has "
+                    "ended for %.0f s.  Many loops after each other take it long, and what opt_level=2 unrolls",
+                    self._device.name,
+                    name,
+                    passed,
+                )
         if passed >= WARN_AFTER_S and not self._has_warned:
             self._has_warned = True
             logger.warning(
@@ -65,6 +80,12 @@ class Watchdog:
             "process, and look for a loop without end or a work-item that waits for another",
             code="LP4201",
         )
+
+
+def _just_made(device: LogicalDevice) -> str:
+    """Returns the name of a kernel that a software driver may be compiling; "": there is none."""
+    name, made_at_s = device.pipelines.newest
+    return name if device.is_cpu and time.monotonic() - made_at_s < _JUST_BEFORE_S else ""
 
 
 def _list(names: list[str]) -> str:

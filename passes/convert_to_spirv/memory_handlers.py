@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import VectorType
@@ -17,11 +18,13 @@ from ...ir.dialects.spirv.scalars import component_count
 from ...ir.narrowing import is_memref_type
 from .array_parameter import ArrayParameter
 from .function_lowering import FunctionLowering, Handler
-from .joined_fields import Window, window_at
 from .launch_place import component
 from .types import scalar_of
 from .words import by_component, from_word, is_narrow, to_word
 from .work_item_handlers import entry_of
+
+if TYPE_CHECKING:
+    from .joined_fields import Window
 
 
 def from_storage(fn: FunctionLowering, value: SSAValue, element_type: Attribute) -> SSAValue:
@@ -70,6 +73,8 @@ def _load_field(fn: FunctionLowering, op: Operation) -> None:
     array = entry_of(fn, op).arguments.array(op.operands[0])
     type_ = fn.type(op.results[0].type)
     stored = array.stored(type_)
+    from .joined_fields import window_at  # seldom needed
+
     window = window_at(fn, op)
     if window is not None and isinstance(array, ArrayParameter):
         _load_window(fn, array, window)

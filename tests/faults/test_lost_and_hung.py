@@ -168,6 +168,37 @@ def test_a_long_wait_says_once_what_runs(
     assert "nothing has ended for 0 s; running: kernel 'add'" in record.getMessage()
 
 
+def test_a_driver_that_may_be_compiling_is_named(
+    fake: lp.Device, driver: FakeDriver, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watchdog, "COMPILING_AFTER_S", 0.0)
+    x, y = arrays(fake)
+    wait_slice = timeline_semaphore.TimelineSemaphore.wait_slice
+    slices: list[int] = []
+
+    def recover(semaphore: timeline_semaphore.TimelineSemaphore, value: int) -> bool:
+        slices.append(value)
+        if len(slices) % 5 == 0:
+            driver.is_hung = False
+        return wait_slice(semaphore, value)
+
+    monkeypatch.setattr(timeline_semaphore.TimelineSemaphore, "wait_slice", recover)
+    with caplog.at_level(logging.WARNING, "lapilli"):
+        event = add[10](1.0, x, y)
+        driver.is_hung = True
+        event.wait()
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == y.device.has(lp.Aspect.CPU)
+    assert all("kernel 'add' runs for the first time, and its driver compiles it then" in m for m in messages)
+    monkeypatch.setattr(watchdog, "_JUST_BEFORE_S", 0.0)
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, "lapilli"):
+        event = add[10](1.0, x, y)
+        driver.is_hung = True
+        event.wait()
+    assert not caplog.records
+
+
 def test_progress_of_another_queue_is_progress(fake: lp.Device, driver: FakeDriver) -> None:
     """A wait lasts as long as the device goes on: each look of the watchdog lets another submission end."""
     x, y = arrays(fake)
