@@ -40,6 +40,7 @@ PORTABLE_ENV = TargetEnv(
     widens_negations=True,
     misjudges_short_extrema=True,
     misjudges_low_bits=True,
+    loses_negated_truths=True,
     narrows_conversions=True,
     fails_on_divided_ones=True,
 )

@@ -1,7 +1,6 @@
 """Truths about low bits of 64-bit integers as drivers with faults (`vk_runtime.quirks`, low-bits) need them.
 
-    %b = OpBitwiseAnd %ulong %x %one       →       %c = OpBitwiseAnd %ulong %x %one
-                                                   %b = OpIAdd %ulong %c %zero
+    %b = OpBitwiseAnd %ulong %x %one       →       %b = %ulong of ((%uint of %x + %zero) & 1) + %zero
 
 %zero is computed, so that the driver does not know it.  It is added to what signed comparisons and arithmetic shifts
 take, too, if upper bits of that may have been shifted out.  What `passes.convert_to_spirv.low_bits` does for kernels in
@@ -19,6 +18,8 @@ from .tables import Op
 
 _DEPTH = 6
 """How many instructions are looked through."""
+_MASKS = (1, 3)
+"""Of which one bit may be all that is left: x * x & 3 is x & 1."""
 _SUMS = (Op.IAdd, Op.ISub, Op.BitwiseAnd, Op.BitwiseOr, Op.BitwiseXor, Op.Not, Op.Select, Op.CopyObject)
 _PARTS = (Op.UConvert, Op.SConvert, Op.Bitcast, Op.CompositeExtract)
 _THROUGH = (*_SUMS, *_PARTS, Op.IMul, Op.ShiftLeftLogical, Op.ShiftRightLogical)
@@ -44,10 +45,7 @@ def _keep(editor: ModuleEditor, code: CodeChanges, memory: OpaqueMemory, functio
         return
     word = memory.unknown_zero(code.at_begin(function.blocks[0]))
     for item in bits:
-        known, type_ = editor.new_id(), item.result_type or 0
-        body: Body = []
-        sum_ = Instruction(Op.IAdd, type_, item.result_id, (known, zeros(editor, body, word, type_)))
-        code.put(item, item._replace(result_id=known), *body, sum_)
+        (_take if item.opcode == Op.BitwiseAnd else _divide)(editor, code, word, item)
     for item, positions in signs.items():
         body, operands = code.before(item), list(item.operands)
         for position in positions:
@@ -57,13 +55,66 @@ def _keep(editor: ModuleEditor, code: CodeChanges, memory: OpaqueMemory, functio
         code.put(item, item._replace(operands=tuple(operands)))
 
 
+def _take(editor: ModuleEditor, code: CodeChanges, zero: int, item: Instruction) -> None:
+    """Takes lowest bits of 32, of which the driver knows neither what they are taken from nor what they are."""
+    type_, (value, mask) = item.result_type or 0, _masked(editor, item)
+    scalar, count = integer_of(editor, type_)
+    width, is_signed = scalar.operands
+    word = _unsigned(editor, 32, count)
+    ones, none = _splat(editor, word, count, editor.number(mask or 0)), zero
+    body: Body = []
+    if type_ != word:
+        value = editor.emit(body, Op.Bitcast if width == 32 else Op.UConvert, value, type_=word)
+    if count > 1:
+        none = editor.emit(body, Op.CompositeConstruct, *(zero,) * count, type_=word)
+    hidden = editor.emit(body, Op.IAdd, value, none, type_=word)
+    taken = editor.emit(body, Op.BitwiseAnd, hidden, ones, type_=word)
+    taken = editor.emit(body, Op.IAdd, taken, none, type_=word)
+    unsigned = _unsigned(editor, width, count)
+    if width != 32 and is_signed:
+        taken = editor.emit(body, Op.UConvert, taken, type_=unsigned)
+    kind = Op.UConvert if width != 32 and not is_signed else Op.Bitcast if type_ != word else Op.CopyObject
+    code.put(item, *body, Instruction(kind, type_, item.result_id, (taken,)))
+
+
+def _divide(editor: ModuleEditor, code: CodeChanges, word: int, item: Instruction) -> None:
+    """Divides what the driver does not know, and hides what is left."""
+    known, type_ = editor.new_id(), item.result_type or 0
+    body: Body = []
+    zero = zeros(editor, body, word, type_)
+    dividend = editor.emit(body, Op.IAdd, item.operands[0], zero, type_=type_)
+    rest = item._replace(result_id=known, operands=(dividend, item.operands[1]))
+    code.put(item, *body, rest, Instruction(Op.IAdd, type_, item.result_id, (known, zero)))
+
+
+def _unsigned(editor: ModuleEditor, width: int, count: int) -> int:
+    """Returns the type of integers without sign, or of vectors of them."""
+    scalar = editor.declared(Op.TypeInt, width, 0)
+    return scalar if count == 1 else editor.declared(Op.TypeVector, scalar, count)
+
+
+def _splat(editor: ModuleEditor, type_: int, count: int, number: int) -> int:
+    """Returns a constant, in each component of a vector."""
+    return number if count == 1 else editor.declared(Op.ConstantComposite, *(number,) * count, type_=type_)
+
+
+def _masked(editor: ModuleEditor, item: Instruction) -> tuple[int, int | None]:
+    """Returns what is masked, and the mask if it is one of those that matter."""
+    for value, mask in (item.operands, item.operands[::-1]):
+        for number in _MASKS:
+            if is_constant(editor, mask, number):
+                return value, number
+    return item.operands[0], None
+
+
 def _is_lowest_bit(editor: ModuleEditor, item: Instruction) -> bool:
-    """Whether an instruction gives the lowest bit of 64, or of a part of them."""
+    """Whether an instruction gives the lowest bits of 64, or of a part of them."""
     if item.opcode == Op.BitwiseAnd:
-        return any(is_constant(editor, value, 1) for value in item.operands) and any(
-            _is_of_64_bits(editor, value, _DEPTH) for value in item.operands
-        )
-    is_parity = item.opcode in _REMAINDERS and is_constant(editor, item.operands[1], 2)
+        value, mask = _masked(editor, item)
+        return mask is not None and _is_of_64_bits(editor, value, _DEPTH)
+    is_parity = item.opcode in _REMAINDERS and any(
+        is_constant(editor, item.operands[1], n + 1) for n in _MASKS
+    )
     return is_parity and _is_of_64_bits(editor, item.operands[0], _DEPTH)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import FeatureNotSupportedError
+from ..ir.errors import FeatureNotSupportedError, InvalidError
 from .buffer import BUFFER_USAGE, Buffer
 from .constants import (
     VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
@@ -77,6 +77,10 @@ def import_fd(device: LogicalDevice, fd: int, nbytes: int) -> Buffer:
     what = f"importing memory on device '{device.name}'"
     _require(device, _OPAQUE_FD, VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT, what)
     size = max((nbytes + 3) & ~3, 4)
+    if size >= 1 << 63:
+        raise InvalidError(
+            f"lp.import_fd: no memory has {nbytes:,} bytes; give the shape of the exported array"
+        )
     require_shared_fd("lp.import_fd", device, fd, size)
     # The driver gets another descriptor: what fails behind the import closes that one, and the caller has the first.
     given = os.dup(fd)

@@ -164,10 +164,19 @@ LOW_BITS = Quirk(
     drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
     versions=None,  # tried: 580.159
     fault="Where a kernel also divides numbers of 64 bits, integers or floats, or takes roots, truths about the low "
-    "bits of 64-bit integers may be wrong: (x % 3 & 1) == 1, x % 2 * 3 - 1 > 0, (x << 57) > 0, x * 2**57 > 0, and "
-    "(x << 50) >> 50 is too.  33 and 40 are among the amounts, 32, 48 and 56 are not.",
+    "bits of 64-bit integers may be wrong: (x % 3 & 1) == 1, (x % 3) ** 2 % 4 == 1, x % 2 * 3 - 1 > 0, (x << 57) > 0, "
+    "x * 2**57 > 0, and (x << 50) >> 50 is too.  33 and 40 are among the amounts, 32, 48 and 56 are not.",
     remedy="TargetEnv.misjudges_low_bits: passes/convert_to_spirv/low_bits.py; in modules of other compilers "
     "spirv/low_bits.py.",
+    test="tests/device/test_low_bits.py",
+)
+
+NEGATED_TRUTHS = Quirk(
+    name="negated-truths",
+    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
+    versions=None,  # tried: 580.159
+    fault="Takes -float(x == y) for 0.0, not -0.0, where they differ.",
+    remedy="TargetEnv.loses_negated_truths: passes/convert_to_spirv/signed_zeros.py.",
     test="tests/device/test_low_bits.py",
 )
 
@@ -223,6 +232,7 @@ QUIRKS: tuple[Quirk, ...] = (
     WIDENED_NEGATIONS,
     SHORT_EXTREMA,
     LOW_BITS,
+    NEGATED_TRUTHS,
     NARROWED_CONVERSIONS,
     DIVIDED_ONES,
     WIDE_ORDERS,
@@ -425,6 +435,7 @@ def compiler_environment(
         widens_negations=physical.driver_id in WIDENED_NEGATIONS.drivers,
         misjudges_short_extrema=physical.driver_id in SHORT_EXTREMA.drivers,
         misjudges_low_bits=physical.driver_id in LOW_BITS.drivers,
+        loses_negated_truths=physical.driver_id in NEGATED_TRUTHS.drivers,
         narrows_conversions=physical.driver_id in NARROWED_CONVERSIONS.drivers,
         fails_on_divided_ones=physical.driver_id in DIVIDED_ONES.drivers,
         pairs_rounds=is_swiftshader or is_lavapipe,

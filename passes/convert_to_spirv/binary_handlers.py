@@ -68,9 +68,11 @@ def _unsigned_quotient(fn: FunctionLowering, op: Operation) -> None:
 
 
 def _and(fn: FunctionLowering, op: Operation) -> None:
-    _AND(fn, op)
-    (result,) = op.results
-    fn.values[result] = lowest_bit(fn, op, fn.values[result])
+    bits = lowest_bit(fn, op)
+    if bits is None:
+        _AND(fn, op)
+    else:
+        fn.values[op.results[0]] = bits
 
 
 def _signed_shift(fn: FunctionLowering, op: Operation) -> None:

@@ -19,6 +19,7 @@ from .exact_conversions import (
 from .function_lowering import FunctionLowering, Handler
 from .low_bits import lowest_bit
 from .narrow_negations import negation
+from .signed_zeros import negatable
 from .types import float_type, is_bool, scalar_bytes, scalar_of
 
 
@@ -48,8 +49,9 @@ def _truncate(fn: FunctionLowering, op: Operation) -> None:
 def _narrow(fn: FunctionLowering, op: Operation, value: SSAValue, type_: Attribute) -> SSAValue:
     if not is_bool(type_):
         return fn.emit(spirv.UConvertOp, (value,), type_)
-    lowest = fn.emit(spirv.BitwiseAndOp, (value, fn.constant(value.type, 1)), value.type)
-    lowest = lowest_bit(fn, op, lowest)
+    lowest = lowest_bit(fn, op)
+    if lowest is None:
+        lowest = fn.emit(spirv.BitwiseAndOp, (value, fn.constant(value.type, 1)), value.type)
     return fn.emit(spirv.INotEqualOp, (lowest, fn.constant(value.type, 0)), type_)
 
 
@@ -168,7 +170,7 @@ def scalar_width(type_: Attribute) -> int:
 
 def _negf(fn: FunctionLowering, op: Operation) -> None:
     float_type(op.operands[0].type)
-    value = fn.value(op.operands[0])
+    value = negatable(fn, op.operands[0])
     fn.values[op.results[0]] = fn.emit(spirv.FNegateOp, (value,), value.type)
 
 

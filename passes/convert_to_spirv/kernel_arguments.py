@@ -124,6 +124,10 @@ class KernelArguments:
 
     # What handlers ask for
 
+    def known_array(self, value: SSAValue) -> ArrayParameter | LocalArray | None:
+        """Returns the array that `value` refers to; None of one that is not lowered yet."""
+        return self._arrays.get(value)
+
     def array(self, value: SSAValue) -> ArrayParameter | LocalArray:
         """Returns the array that `value` refers to; TypeError where there is none."""
         known = self._arrays.get(value)

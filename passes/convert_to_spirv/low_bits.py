@@ -1,35 +1,58 @@
 """Truths about the low bits of 64-bit integers, for drivers that misjudge them (`vk_runtime.quirks`, low-bits).
 
 Such a driver computes `x & 1`, and what the sign of `x << k` says, in as few bits as that takes, and takes what lies
-above them for a part of it.  So a zero that it does not know is added where those bits are all that is left.
+above them for a part of it.  It does so of 64-bit numbers alone: lowest bits are taken of 32 bits that it does not
+know, and other numbers are hidden where those bits are all that is left.
 """
 
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.narrowing import is_integer_type
 from .function_lowering import FunctionLowering
 from .narrow_negations import number_of
-from .types import is_bool, scalar_of
+from .types import is_bool, scalar_of, with_scalar
 from .unknown_zeros import zeros_like
 
 _DEPTH = 6
 """How many operations are looked through."""
+_MASKS = (1, 3)
+"""Of which one bit may be all that is left: x * x & 3 is x & 1."""
 _SUMS = (arith.AddiOp, arith.SubiOp, arith.OrIOp, arith.XOrIOp, arith.AndIOp, arith.SelectOp)
 _THROUGH = (*_SUMS, arith.MuliOp, arith.ShLIOp)
 
 
-def lowest_bit(fn: FunctionLowering, op: Operation, result: SSAValue) -> SSAValue:
-    """Returns the lowered result of an `and`, or of a narrowing to i1 before it is compared, as it may be used."""
-    if not fn.module.env.misjudges_low_bits or is_bool(result.type):
-        return result
-    if isinstance(op, arith.AndIOp) and number_of(op.rhs) != 1 and number_of(op.lhs) != 1:
-        return result
-    return kept(fn, result) if any(_is_of_64_bits(value, _DEPTH) for value in op.operands) else result
+def lowest_bit(fn: FunctionLowering, op: Operation) -> SSAValue | None:
+    """Returns what an `and` gives, or a narrowing to i1 before it is compared, if that are the lowest bits of 64; else
+    None."""
+    value = op.operands[0]
+    if not fn.module.env.misjudges_low_bits or is_bool(value.type):
+        return None
+    mask = 1
+    if isinstance(op, arith.AndIOp):
+        value, mask = _masked(op)
+    return _lowest(fn, fn.value(value), mask) if mask in _MASKS and _is_of_64_bits(value, _DEPTH) else None
+
+
+def _masked(op: arith.AndIOp) -> tuple[SSAValue, int | None]:
+    """Returns what is masked, and the mask if it is known."""
+    mask = number_of(op.rhs)
+    return (op.lhs, mask) if mask is not None else (op.rhs, number_of(op.lhs))
+
+
+def _lowest(fn: FunctionLowering, value: SSAValue, mask: int | None) -> SSAValue:
+    """Returns the lowest bits of a lowered integer; the driver knows neither them nor what they are taken from."""
+    type_ = value.type
+    word = fn.module.types(with_scalar(type_, i32))
+    if type_ != word:
+        value = fn.emit(spirv.UConvertOp, (value,), word)
+    bits = fn.emit(spirv.BitwiseAndOp, (kept(fn, value), fn.constant(word, mask or 0)), word)
+    bits = kept(fn, bits)
+    return bits if type_ == word else fn.emit(spirv.UConvertOp, (bits,), type_)
 
 
 def shifted(fn: FunctionLowering, value: SSAValue) -> SSAValue:

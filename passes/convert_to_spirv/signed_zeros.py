@@ -54,6 +54,13 @@ def hidden_argument(fn: FunctionLowering, value: SSAValue) -> SSAValue:
     return hidden(fn, lowered) if hides(fn) and _is_truth(lowered) else lowered
 
 
+def negatable(fn: FunctionLowering, value: SSAValue) -> SSAValue:
+    """Returns a lowered float that is negated: NVIDIA's driver takes -float(false) for 0.0 (`vk_runtime.quirks`)."""
+    lowered = fn.value(value)
+    loses_sign = fn.module.env.loses_negated_truths and fn.has_inputs and _is_truth(lowered)
+    return hidden(fn, lowered) if loses_sign else lowered
+
+
 def _is_truth(lowered: SSAValue) -> bool:
     owner = lowered.owner
     arms = owner.operands[1:] if isinstance(owner, spirv.SelectOp) else ()

@@ -26,10 +26,14 @@ TRUTHS = (
     "((x << 50) >> 50) > 3", "(x << 57) + (xs[0] << 57) > 0", "x * 144115188075855872 > 0", "-(x << 57) < 5",
     "(lp.u64(x) << 57) > lp.u64(5)", "min(x << 57, 5) == 5", "abs(x << 57) > 5", "(x & 127) > 3", "lp.i8(x) > 0",
     "(lp.i64x2(x, x + 1) % 2 == 1).x", "(x << lp.i64(c[0])) > 0", "lp.u8(127 if x // xs[1] else 2) > 255 // lp.u8(x)",
+    "(x % -3) ** 2 % 8 == 1", "(x % 5) * (x % 5) & 3 == 1", "(x * x & 1) + lp.i32(c[0]) == 58", "(lp.i16(x) & 3) == 3",
     "lp.u16(127 if x // xs[1] else 2) > lp.u16(65535) // lp.u16(x)",
 )  # fmt: skip
-NUMBERS = ("lp.i32(lp.u64(f))", "lp.i32(lp.u16(lp.u64(f)))", "lp.i32(lp.u64(f) & 0xFFFFF)", "lp.i32(lp.i64(f))",
-           "lp.i32(lp.u64(f) >> 32)", "lp.i32(lp.u64(lp.f32x2(f, 1.5).x))")  # fmt: skip
+NUMBERS = (
+    "lp.bitcast(-lp.f32(x == 2), lp.i32)", "lp.bitcast(-lp.f32(f > 2 and x < 9), lp.i32)", "lp.i32(lp.u64(f))",
+    "lp.i32(lp.u16(lp.u64(f)))", "lp.i32(lp.u64(f) & 0xFFFFF)", "lp.i32(lp.i64(f))", "lp.i32(lp.u64(f) >> 32)",
+    "lp.i32(lp.u64(lp.f32x2(f, 1.5).x))",
+)  # fmt: skip
 PARAMETERS = "xs: lp.In[lp.i64], fs: lp.In[lp.f32], ds: lp.In[lp.f64], c: lp.In[lp.i32]"
 XS = np.array([2, -3, 4294967295, 19, -5, -13, 7, 64, -1000, 2**62 + 3, -(2**63), 2**53 + 1], np.int64)
 FS = np.array(
@@ -47,7 +51,7 @@ def env(request: pytest.FixtureRequest, device: lp.Device, monkeypatch: pytest.M
     if request.param:
         changed = replace(
             device.target_env, misjudges_low_bits=True, narrows_conversions=True, fails_on_divided_ones=True,
-            widens_negations=True,
+            widens_negations=True, loses_negated_truths=True,
         )  # fmt: skip
         monkeypatch.setitem(vars(device), "target_env", changed)
 
@@ -103,10 +107,12 @@ void main() {
     int64_t x = xs[i];
     uint64_t u = uint64_t(x), n = uint64_t(fs[i]);
     d[i] = d[0] / d[i];
+    i16vec4 shorts = i16vec4(int16_t(x)) & int16_t(3);
     int signs = int(int64_t(x << 57) > 0l) + 2 * int(((x << 50) >> 50) > 3l) + 4 * int(x * 144115188075855872l > 0l);
     u8vec2 least = u8vec2(u / uint64_t(d[0]) != 0ul ? 127 : 2, 3);
     uint below = uint(least.x > uint8_t(255) / uint8_t(max(i, 1u)));
-    o[i] = ivec4(int((u % 3ul & 1ul) == 1ul), signs, int(uint(n)), below + 2u * uint(u % 2ul == 1ul));
+    o[i] = ivec4(int((u % 3ul & 1ul) == 1ul) + 2 * int(shorts.y) + 8 * int(x * x & 3l),
+                  signs, int(uint(n)), below + 2u * uint(u % 2ul == 1ul));
 }
 """
 
@@ -128,7 +134,9 @@ def test_low_bits_in_glsl(device: lp.Device) -> None:
         signs = ((XS << 57) > 0) + 2 * (((XS << 50) >> 50) > 3) + 4 * (XS * 2**57 > 0)
         words = FS.astype(np.uint64).astype(np.uint32).view(np.int32)
     below = np.where(u != 0, 127, 2) > 255 // np.maximum(np.arange(len(XS)), 1)
-    expected = np.stack([u % 3 & 1, signs, words, below + 2 * (u % 2)], 1).astype(np.int32)
+    lowest = (u % 3 & 1) + 2 * (u & 3) + 8 * (u * u & 3)
+    columns = (lowest, signs, words, below + 2 * (u & 1).astype(np.int32))
+    expected = np.stack([column.astype(np.int32) for column in columns], 1)
     np.testing.assert_array_equal(o.numpy(), expected)
 
 

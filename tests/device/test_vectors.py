@@ -313,3 +313,26 @@ def test_functions_with_two_results_give_two_vectors(device):
     parts_of_numbers[1](lp.asarray(x, lp.f32x3, device=device), out, powers)
     np.testing.assert_array_equal(out.numpy()[:, 0], [np.frexp(x)[0][0], *(part[0] for part in np.modf(x))])
     np.testing.assert_array_equal(powers.numpy(), np.frexp(x)[1])
+
+
+@lp.kernel
+def fields_beside_a_later_array(bodies: lp.Array[Body]):
+    i = lp.global_id(0)
+    place = bodies[i].place
+    p = lp.private.array(3, lp.f32x4)
+    for k in range(3):
+        p[(k + i) % 3] = place * lp.f32(k)
+    bodies[i].cell.x = lp.i32(p[i].x + p[(i + 1) % 3].w)
+
+
+def test_fields_are_loaded_in_front_of_arrays_that_are_made_later(device):
+    bodies = np.zeros(3, Body.dtype)
+    bodies["place"] = np.arange(12).reshape(3, 4)
+    array = lp.asarray(bodies, device=device)
+    fields_beside_a_later_array[3](array)
+    x, w = bodies["place"][:, 0], bodies["place"][:, 3]
+    first, second = np.zeros((2, 3), int)
+    for i in range(3):
+        p = {(k + i) % 3: k for k in range(3)}
+        first[i], second[i] = p[i], p[(i + 1) % 3]
+    np.testing.assert_array_equal(array.numpy()["cell"][:, 0], x * first + w * second)

@@ -153,6 +153,8 @@ def test_a_write_of_the_host(
         "fill": lambda: x.fill(7),
         "queue.copy": lambda: device.default_queue.copy(host, x),
     }
+    if is_mapped and not x.buffer.host_address:
+        pytest.skip("the host does not see arrays")
     before = x.buffer
     # What is asked last before the memory is written, or the device's lock taken.
     owner, name = (transfer, "wait_for_uses") if is_mapped else (Buffer, "takes_words")
