@@ -334,6 +334,7 @@ class Language:
         return if_true if condition else if_false
 
     def bitcast(self, value, kind):
+        value = _typed(value)
         return Number(np.array(value.value, value.type.numpy).view(kind.numpy)[()].item(), kind)
 
     def builtins(self):
@@ -356,8 +357,17 @@ def _range(*bounds):
         yield Number(value, kind)
 
 
+def _typed(value):
+    """Returns a literal, or what Python makes of literals alone, as the number that a variable of it holds."""
+    if isinstance(value, Number):
+        return value
+    return Number(value, TYPES["f32"] if isinstance(value, float) else I32)
+
+
 def _choose(is_better, for_floats):
     def choose(*values):
+        if not any(isinstance(value, Number) for value in values):
+            return (max if is_better(2, 1) else min)(values)
         result = values[0]
         for value in values[1:]:
             zero = result * 0 if isinstance(result, Number) else value * 0
