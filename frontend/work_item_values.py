@@ -45,7 +45,7 @@ class Member:
 
 
 @dataclass(frozen=True, repr=False)
-class IdType(VecType):
+class IdType(VecType):  # pyright: ignore[reportIncompatibleMethodOverride] - its own text
     """Two or three indices: a position in a range, or its extents."""
 
     @property
