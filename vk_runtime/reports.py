@@ -269,8 +269,9 @@ class QueueReports:
         return self.order.take(texts, completed), traps
 
     def _forget(self, report: KernelReport) -> None:
-        for place in [place for place, known in self._reports.items() if known is report]:
-            del self._reports[place]
+        for place in list(self._reports):  # kernels may go meanwhile, in other threads, and take theirs along
+            if self._reports.get(place) is report:
+                self.forget(place)
 
 
 def _forget_place(reports: ref[QueueReports], place: object, _: object) -> None:

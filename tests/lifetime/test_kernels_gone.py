@@ -7,6 +7,7 @@ from __future__ import annotations
 import gc
 import linecache
 import math
+import sys
 import weakref
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.frontend import compile as compiling
-from lapilli.vk_runtime import launch_cache, pipeline
+from lapilli.vk_runtime import launch_cache, pipeline, reports
 from lapilli.vk_runtime.device import Device
 
 from .footprint import footprint
@@ -26,6 +27,12 @@ pytestmark = pytest.mark.device
 def add_one(x: lp.Array[lp.f32]):
     i = lp.global_id(0)
     x[i] = x[i] + 1.0
+
+
+@lp.kernel
+def say(x: lp.Array[lp.f32], stream: lp.Stream):
+    stream << "streamed" << lp.Stream.endl
+    x[0] += 1.0
 
 
 SCALE = """
@@ -174,6 +181,36 @@ def report(x: lp.Array[lp.f32]):
     live(12)  # its lines come though it is gone
     assert (x.numpy() == 2 * sum(range(13))).all()
     assert capsys.readouterr().out.split() == [str(n) for n in range(13) for _ in range(2)]
+
+
+def test_kernels_may_go_while_reports_of_others_are_read(device, capsys):
+    """Each line of the module that reads reports lets another kernel go, as other threads may."""
+    x = lp.zeros(1, device=device)
+    text = "@lp.kernel\ndef report(x: lp.Array[lp.f32]):\n    x[0] += 1.0\n    print({n})\n"
+    queue = lp.Queue(device)
+    others = [lp.kernel_from_source(text.format(n=n)) for n in range(20)]
+    for kernel in others:
+        kernel[1].on(queue)(x)
+    queue.wait()
+    del kernel
+
+    def trace(frame, event, _):
+        if frame.f_code.co_filename != reports.__file__:
+            return None
+        if event == "line" and others:
+            others.pop()
+            gc.collect()
+        return trace
+
+    say[1].on(queue)(x, lp.Stream(4096, 80))
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        queue.wait()
+    finally:
+        sys.settrace(before)
+    assert not others
+    assert capsys.readouterr().out.split() == [*map(str, range(20)), "streamed"]
 
 
 def test_launches_of_bundles_go_with_them(device):
