@@ -90,6 +90,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     device = cast("Device | None", getattr(item, "funcargs", {}).get(FIXTURE))
     try:
         result = yield
+    except KeyboardInterrupt:  # perhaps because what it waits for never ends
+        raise
     except BaseException:
         if device is not None:
             with suppress(Exception):  # the test has failed already

@@ -84,6 +84,21 @@ def test_what_a_test_leaves_behind_is_its_own(tmp_path: Path):
 
 
 @pytest.mark.device
+def test_ctrl_c_ends_a_test_without_another_wait(tmp_path: Path):
+    source = """
+        from lapilli.tools import pytest_plugin
+
+        pytest_plugin._wait_for = lambda device: print("waited")
+
+        def test_it(lapilli_device):
+            raise KeyboardInterrupt
+    """
+    result = run_pytest(tmp_path, source, *PLUGIN, "-s")
+    assert "KeyboardInterrupt" in result.output
+    assert "waited" not in result.output
+
+
+@pytest.mark.device
 def test_a_device_that_lacks_an_aspect_is_skipped_with_the_reason(tmp_path: Path):
     source = """
         import pytest
