@@ -215,7 +215,8 @@ def check_multiple(extents: Sequence[int], local: Sequence[int]) -> None:
 
 def _integers(value: object, what: str) -> tuple[int, ...]:
     if isinstance(value, range):  # a sequence too, and range(3) is not (0, 1, 2) here
-        size = repr(len(value)) if value == range(len(value)) else "n, from which kernels compute"
+        is_plain = (value.start, value.step) == (0, 1)  # len(value) is not for ranges of any length
+        size = str(max(value.stop, 0)) if is_plain else "n, from which kernels compute"
         raise NdRangeError(
             f"{what} {value!r}: expected the number of work-items, found a range; write {size}"
         )

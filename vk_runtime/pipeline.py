@@ -167,9 +167,9 @@ class PipelineStore:
         modules."""
         self.cache = PipelineCache(device)
         self.made = 0
+        """Pipelines made so far."""
         self.newest = ("", -math.inf)
         """The kernel that the last pipeline was made for, and when, by `time.monotonic`."""
-        """Pipelines made so far."""
         self._most_living = LIVING_PIPELINES
         self._native: NativePipelines | None = None
 

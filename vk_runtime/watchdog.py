@@ -53,8 +53,8 @@ class Watchdog:
             name, self._new_kernel = self._new_kernel, ""
             if name in self._device.running_kernels():
                 logger.warning(
-                    "device '%s': kernel '%s' runs for the first time, and its driver compiles it then: nothing has "
-                    "ended for %.0f s.  Many loops after each other take it long, and what opt_level=2 unrolls",
+                    "device '%s': kernel '%s' runs for the first time, and its driver may still be compiling it: "
+                    "nothing has ended for %.0f s.  Many loops in a row, or unrolled by opt_level=2, take long",
                     self._device.name,
                     name,
                     passed,

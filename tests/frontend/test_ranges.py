@@ -48,6 +48,8 @@ def test_normalise_range(value: object, expected: tuple[int, ...]) -> None:
         (2.0, "found 2.0 of type float; // divides to an integer"),
         (range(3), r"range range\(0, 3\): expected the number of work-items, found a range; write 3"),
         (range(1, 3), "found a range; write n, from which kernels compute"),
+        (range(2**64), "found a range; write 18446744073709551616"),
+        (range(-2), "found a range; write 0"),
         (slice(0, 3), "a range starts at 0 and has no steps"),
         (np.ones(3), r"a work-item for each element is x\.size, or x\.shape"),
         (True, "found True of type bool"),
