@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .kernel_entry import KernelEntry
     from .module_lowering import ModuleLowering
     from .packed_tables import PackedTable
+    from .taken_for_numbers import Claims
 
 Handler = Callable[["FunctionLowering", Operation], None]
 """Lowers one operation."""
@@ -76,6 +77,8 @@ class FunctionLowering:
         """What FAdd, FSub and FMul carry: NoContraction keeps a driver from fusing them."""
         self.windows: dict[Block, dict[Operation, Window]] = {}
         """Where vectors are loaded for fields of array elements, see `joined_fields`."""
+        self.claims: dict[tuple[SSAValue, int], Claims] = {}
+        """What a driver may take floats for, by how many operations are followed, see `taken_for_numbers`."""
         self.spec_constants: dict[str, SSAValue] = {}
         """Values of specialization constants read so far, by symbol."""
         self.tables: dict[SSAValue, PackedTable] = {}

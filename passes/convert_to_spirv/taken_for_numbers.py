@@ -38,21 +38,21 @@ _FOLLOWED = (arith.SelectOp, scf.IfOp, *_FINITE_ONES, *_EXTREMA, *_SUMS, *_OPPOS
 
 
 @dataclass(frozen=True)
-class _Claims:
+class Claims:
     """What Mesa may take a value for."""
 
     is_number: bool
     is_finite: bool
 
 
-_NOTHING, _FINITE = _Claims(False, False), _Claims(True, True)
+_NOTHING, _FINITE = Claims(False, False), Claims(True, True)
 
 
 def factors(fn: FunctionLowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAValue]:
     """Returns the lowered operands of a product."""
     first, second = factor(fn, a), factor(fn, b)
     if hides(fn):
-        left, right = _claims(a, _DEPTH), _claims(b, _DEPTH)
+        left, right = _claims(fn, a, _DEPTH), _claims(fn, b, _DEPTH)
         if left.is_number and right.is_number and left.is_finite != right.is_finite:
             first = hidden_if_finite(fn, a, first) if left.is_finite else first
             second = hidden_if_finite(fn, b, second) if right.is_finite else second
@@ -61,11 +61,19 @@ def factors(fn: FunctionLowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, S
 
 def hidden_if_finite(fn: FunctionLowering, value: SSAValue, lowered: SSAValue) -> SSAValue:
     """Returns a lowered factor beside one that may be infinite; constants are no zeros, or are hidden already."""
-    is_hidden = hides(fn) and fn.constant_number(lowered) is None and _claims(value, _DEPTH).is_finite
+    is_hidden = hides(fn) and fn.constant_number(lowered) is None and _claims(fn, value, _DEPTH).is_finite
     return hidden(fn, lowered) if is_hidden else lowered
 
 
-def _claims(value: SSAValue, depth: int) -> _Claims:
+def _claims(fn: FunctionLowering, value: SSAValue, depth: int) -> Claims:
+    key = value, depth
+    known = fn.claims.get(key)
+    if known is None:  # values are operands of several others, whose ways to them would multiply
+        known = fn.claims[key] = _find_claims(fn, value, depth)
+    return known
+
+
+def _find_claims(fn: FunctionLowering, value: SSAValue, depth: int) -> Claims:
     owner = value.owner
     if isinstance(owner, Block):
         return _NOTHING
@@ -75,15 +83,15 @@ def _claims(value: SSAValue, depth: int) -> _Claims:
         return _of_constant(owner)
     if isinstance(owner, _FINITE_ONES):
         return _FINITE
-    inner = [_claims(operand, depth - 1) for operand in _sources(owner, value)]
+    inner = [_claims(fn, operand, depth - 1) for operand in _sources(owner, value)]
     if not inner:
         return _NOTHING
     are_numbers, are_finite = all(c.is_number for c in inner), all(c.is_finite for c in inner)
     if isinstance(owner, _EXTREMA):
-        return _Claims(any(c.is_number for c in inner), are_finite)
+        return Claims(any(c.is_number for c in inner), are_finite)
     if isinstance(owner, _SUMS):
-        return _Claims(are_numbers and any(c.is_finite for c in inner), False)
-    return _Claims(are_numbers, are_finite)
+        return Claims(are_numbers and any(c.is_finite for c in inner), False)
+    return Claims(are_numbers, are_finite)
 
 
 def _sources(owner: Operation, value: SSAValue) -> list[SSAValue]:
@@ -95,11 +103,11 @@ def _sources(owner: Operation, value: SSAValue) -> list[SSAValue]:
     return list(owner.operands) if isinstance(owner, _FOLLOWED) else []
 
 
-def _of_constant(constant: arith.ConstantOp) -> _Claims:
+def _of_constant(constant: arith.ConstantOp) -> Claims:
     if not is_float_attribute(constant.value):
         return _FINITE
     number = constant.value.value.data
-    return _Claims(not math.isnan(number), math.isfinite(number))
+    return Claims(not math.isnan(number), math.isfinite(number))
 
 
 def absolute(fn: FunctionLowering, op: Operation) -> None:

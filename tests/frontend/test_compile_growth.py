@@ -140,6 +140,22 @@ def test_work_grows_as_the_kernel_does(kind, monkeypatch):
     assert large - middle < 2.2 * (middle - small)
 
 
+_SHARED = {
+    "sums of products": ("a = a * b + b * a", "b = b * a + a * b"),
+    "choices": ("a = lp.select(x[@] > 0, a, b) * max(a, b)", "b = lp.select(x[@] > 0, b, a) + a * b"),
+}
+
+
+@pytest.mark.parametrize("kind", _SHARED)
+def test_what_drivers_know_of_shared_values_is_found_out_once(kind, monkeypatch):
+    """Each operand is used twice: were every way to it followed, there would be hundreds of them for each product."""
+    monkeypatch.setattr(config, "verify", False)
+    text = _body("a = lp.f32(n)", "b = a + 1.0", *_pairs(24, *_SHARED[kind]), "x[i] = lp.i32(a)")
+    compile_kernels([lp.kernel_from_source(text)], TargetEnv(folds_zeros=True))
+    plain, hiding = (_calls_of_compiling(text, TargetEnv(folds_zeros=hides)) for hides in (False, True))
+    assert hiding < 4 * plain
+
+
 def _lines_of_compiling(count: int, mode: str) -> int:
     """Returns how many lines of Python run while so many kernels become a module: rounds of loops are counted, too."""
     lines = 0
