@@ -196,7 +196,6 @@ def is_border_test(condition: SSAValue) -> bool:
 def _is_known(op: Operation) -> bool:
     if isinstance(op, _OTHER_IDS):
         return False
-    # Divisions are not pure, since their divisor may be 0; here they stay where they are.
     if isinstance(op, ROUND_OPS):  # work-items of one invocation run their loops together
         return True
     return isinstance(op, _MEMORY) or is_pure_class(type(op))
