@@ -271,8 +271,9 @@ def _local_size(
         return _dividing(default_local_size(extents, limits), extents)
     if not kernel.abi.is_masked:
         raise InvalidError(
-            f"kernel '{kernel.name}' runs in whole work-groups, as its work-items work together, so it needs a "
-            "local size: @lp.kernel(local_size=…), @lp.reqd_work_group_size(…) or k[lp.NdRange(global_, local_)]"
+            f"kernel '{kernel.name}' runs in whole work-groups, as its work-items work together or count on their "
+            "size, so it needs a local size: @lp.kernel(local_size=…), @lp.reqd_work_group_size(…) or "
+            "k[lp.NdRange(global_, local_)]"
         )
     return default_local_size(extents, limits)
 

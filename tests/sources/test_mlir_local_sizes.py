@@ -86,6 +86,32 @@ def test_kernels_whose_work_items_work_together_need_a_local_size(
     np.testing.assert_array_equal(x.numpy(), np.arange(64, 128))
 
 
+@pytest.mark.parametrize(
+    "asked", ["%n = gpu.thread_id x", "%n = gpu.block_id x", "%n = gpu.grid_dim x\n    %m = gpu.block_dim y"]
+)
+def test_kernels_that_count_on_a_size_need_it(device: lp.Device, queue: lp.Queue, built: Built, asked: str):
+    """What they compute would depend on the work-groups that a launch chose."""
+    text = f"""
+gpu.module @m {{
+  gpu.func @places(%o: memref<?xi32>) kernel {{
+    {asked}
+    %i = gpu.global_id x
+    %value = arith.index_cast %n : index to i32
+    memref.store %value, %o[%i] : memref<?xi32>
+    gpu.return
+  }}
+}}
+"""
+    kernel = built(lp.SourceLanguage.MLIR, text).get_kernel("places")
+    x = lp.zeros(64, lp.i32, device=device)
+    with pytest.raises(lp.InvalidError, match="it needs a local size"):
+        queue.parallel_for(64, kernel, x)
+    queue.parallel_for(lp.NdRange(64, 8), kernel, x)
+    i = np.arange(64)
+    expected = {"thread": i % 8, "block": i // 8, "grid": np.full(64, 8)}
+    np.testing.assert_array_equal(x.numpy(), expected[asked.split("gpu.")[1].split("_")[0]])
+
+
 def test_a_saved_kernel_still_takes_any_range(
     device: lp.Device, queue: lp.Queue, built: Built, tmp_path: Path
 ):
