@@ -88,6 +88,8 @@ _HOST_CODES: dict[str, str] = {
     "wrote the module, please report it with the kernel's source.",
     "LP2110": "Branches lie inside each other deeper than drivers compute. Each elif and each early return "
     "nests what follows: split a long chain by a test of half of its cases, or look the result up in an array.",
+    "LP2111": "Functions that call others more than once, and these again, come to more calls than drivers, which put "
+    "the function in the place of each, ever compile. Call in a loop, or keep what a call gives in a variable.",
     "LP2150": "An operation of the IR breaks a rule of its dialect. The message names the operation and the rule.",
     "LP2160": "The IR has no SPIR-V form. Kernels written in Python never lead to this: please report it with the "
     "kernel's source, if one did.",

@@ -21,8 +21,12 @@ from .signed_zeros import hidden_argument
 from .types import integer_attribute, is_float, scalar_of
 from .work_item_handlers import entry_of
 
-_MOST_CALLS = 10_000
-"""That are replaced in one function: a chain of functions that call the next one twice would never end."""
+_MOST_BODIES = 10_000
+"""Calls that become the bodies of functions in one function: a chain of functions that call the next one twice would
+never end."""
+_MOST_CALLS = 1 << 16
+"""Calls of a function, those within the functions that it calls counted at each call: drivers inline them all.  With
+four times as many, lavapipe compiles for longer than a minute."""
 
 
 def _call(fn: FunctionLowering, op: Operation) -> None:
@@ -32,6 +36,15 @@ def _call(fn: FunctionLowering, op: Operation) -> None:
         _inline(fn, op, callee)
         return
     function = fn.module.function(callee)
+    fn.calls += 1 + fn.module.calls_within(callee)
+    if fn.calls > _MOST_CALLS:
+        raise PassError(
+            f"{fn.name!r} comes to {fn.calls:,} calls, those of the functions that it calls counted at each call, and "
+            f"drivers inline them all: expected at most {_MOST_CALLS:,}; call in a loop, or keep what a call gives",
+            op,
+            function=fn.name,
+            code="LP2111",
+        )
     call = create(
         spirv.FunctionCallOp,
         [
@@ -62,12 +75,13 @@ def _results(fn: FunctionLowering, function: LoweredFunction, call: Operation) -
 def _inline(fn: FunctionLowering, op: Operation, callee: Function) -> None:
     block = only_block(callee)
     fn.inlined_calls += 1
-    if fn.inlined_calls > _MOST_CALLS:
+    if fn.inlined_calls > _MOST_BODIES:
         raise PassError(
             f"calls of functions that take arrays, use ids or barriers, or have several results become the bodies of "
-            f"these functions, and there are more than {_MOST_CALLS:,} of them; call fewer, or in a loop",
+            f"these functions, and there are more than {_MOST_BODIES:,} of them; call fewer, or in a loop",
             op,
             function=fn.name,
+            code="LP2111",
         )
     values: dict[SSAValue, SSAValue] = {}
     for parameter, argument in zip(block.args, op.operands, strict=True):

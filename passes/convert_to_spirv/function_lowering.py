@@ -69,6 +69,8 @@ class FunctionLowering:
         self.block = self.body
         """Where instructions are added."""
         self.values: dict[SSAValue, SSAValue] = {}
+        self.calls = 0
+        """Calls of functions of their own so far, with those that these come to."""
         self.inlined_calls = 0
         """Calls that became the body of their function, so far."""
         self.loop_depth = 0

@@ -132,6 +132,7 @@ class ModuleLowering:
         self._without_notes_symbol: str | None = None
         self._symbols: dict[str, SymbolRefAttr] = {}
         self._helpers: dict[Operation, LoweredFunction] = {}
+        self._calls: dict[Function, int] = {}
         self._inlined: dict[Operation, bool | None] = {}
 
     def survey(self, kernel_ir: Operation) -> None:
@@ -334,6 +335,10 @@ class ModuleLowering:
                 self._add_helper(function, known, inputs, Region())
         return known
 
+    def calls_within(self, function: Function) -> int:
+        """Returns how many calls a helper comes to that has become a function of its own."""
+        return self._calls.get(function, 0)
+
     def _lower_helper(
         self, function: Function, lowered: LoweredFunction, inputs: Sequence[Attribute]
     ) -> None:
@@ -348,6 +353,7 @@ class ModuleLowering:
         terminator = fn.lower_block(block)
         assert terminator is not None
         fn.location = terminator.location
+        self._calls[function] = fn.calls
         results = [fn.value(value) for value in terminator.operands]
         if len(results) > 1:
             results = [fn.emit(spirv.CompositeConstructOp, results, lowered.outputs[0])]
