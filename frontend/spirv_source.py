@@ -7,7 +7,7 @@ from typing import Final
 
 from ..ir.errors import BuildError
 from ..spirv.binary import parse
-from ..spirv.call_order import inlined_calls
+from ..spirv.call_order import MOST_COUNTED, inlined_calls
 from ..spirv.count_rounds import counts_rounds
 from ..spirv.device_image import DeviceImage
 from ..spirv.foreign import foreign_kernels
@@ -57,9 +57,11 @@ def compiled_spirv(binary: bytes, request: SourceRequest, label: str) -> Compile
 def _check_calls(binary: bytes, label: str) -> None:
     calls = inlined_calls(parse(binary))
     if calls > MAXIMUM_CALLS:
+        more = " or more" if calls == MOST_COUNTED else ""
         raise BuildError(
-            f"{label}: error: the calls of a kernel come to {calls:,}, those of the functions that it calls counted at "
-            f"each call; drivers inline them all: expected at most {MAXIMUM_CALLS:,}; call functions in loops",
+            f"{label}: error: the calls of a kernel come to {calls:,}{more}, those of the functions that it calls "
+            f"counted at each call; drivers inline them all: expected at most {MAXIMUM_CALLS:,}; call functions in "
+            "loops",
             code="LP2103",
         )
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from typing import Final
 
 from .binary import Module
 from .tables import Op
+
+MOST_COUNTED: Final = 1 << 64
+"""Python writes no number of more than 4300 digits."""
 
 
 def callees_first(calls: Mapping[int, Collection[int]]) -> list[int]:
@@ -32,7 +36,10 @@ def callees_first(calls: Mapping[int, Collection[int]]) -> list[int]:
 
 
 def inlined_calls(module: Module) -> int:
-    """Returns how many calls a kernel comes to at most, those of the functions that it calls counted at each call."""
+    """Returns how many calls a kernel comes to at most, those of the functions that it calls counted at each call.
+
+    `MOST_COUNTED` stands for that many and more: a chain of functions may double them thousands of times.
+    """
     calls: dict[int, Counter[int]] = {}
     function = Counter[int]()
     for item in module.instructions:
@@ -42,5 +49,6 @@ def inlined_calls(module: Module) -> int:
             function[item.operands[0]] += 1
     totals: dict[int, int] = {}
     for name in callees_first(calls):
-        totals[name] = sum(count * (1 + totals.get(callee, 0)) for callee, count in calls[name].items())
+        total = sum(count * (1 + totals.get(callee, 0)) for callee, count in calls[name].items())
+        totals[name] = min(total, MOST_COUNTED)
     return max(totals.values(), default=0)

@@ -35,7 +35,8 @@ def chain(length: int, calls: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("length", "calls", "expected"), [(0, 0, 0), (1, 3, 3), (4, 2, 30), (3000, 1, 3000), (40, 2, 2**41 - 2)]
+    ("length", "calls", "expected"),
+    [(0, 0, 0), (1, 3, 3), (4, 2, 30), (3000, 1, 3000), (40, 2, 2**41 - 2), (400, 2, 2**64)],
 )
 def test_calls_of_a_chain(length: int, calls: int, expected: int) -> None:
     assert inlined_calls(parse(spirv_tools().assemble(chain(length, calls)))) == expected
@@ -51,6 +52,10 @@ def test_callees_stand_first() -> None:
 @pytest.mark.device
 def test_a_kernel_that_no_driver_would_compile(device: lp.Device) -> None:
     context = lp.Context([device])
-    source = lp.create_kernel_bundle_from_source(context, lp.SourceLanguage.SPIRV_ASM, chain(30, 2))
-    with pytest.raises(lp.BuildError, match=r"come to 2,147,483,646.*expected at most 65,536"):
-        lp.build(source)
+    for text, number in (
+        (chain(30, 2), "2,147,483,646,"),
+        (chain(100, 2), "18,446,744,073,709,551,616 or more,"),
+    ):
+        source = lp.create_kernel_bundle_from_source(context, lp.SourceLanguage.SPIRV_ASM, text)
+        with pytest.raises(lp.BuildError, match=rf"come to {number}.*expected at most 65,536"):
+            lp.build(source)
