@@ -16,8 +16,8 @@ from .exact_conversions import to_half
 from .expansions import Expansion
 from .float_expression import FloatExpression
 from .function_lowering import FunctionLowering, Handler
-from .known_zeros import factor, summand
-from .taken_for_numbers import absolute
+from .known_zeros import summand
+from .taken_for_numbers import absolute, factors
 from .types import float_type, scalar_of, with_scalar
 
 
@@ -45,7 +45,7 @@ def _function(kind: type[Operation]) -> Handler:
 def _fma(fn: FunctionLowering, op: Operation) -> None:
     a, b, c = op.operands
     float_type(a.type)
-    operands = factor(fn, a), factor(fn, b), summand(fn, c)
+    operands = *factors(fn, a, b), summand(fn, c)
     fn.values[op.results[0]] = fn.emit(spirv.GLFmaOp, operands, operands[0].type)
 
 

@@ -55,6 +55,22 @@ def test_products_that_are_not_numbers(device):
     assert out.numpy().tolist() == [2] * 6
 
 
+@lp.kernel
+def fused_products(x: lp.In[lp.f32], n: lp.In[lp.i32], out: lp.Out[lp.f32]):
+    count = lp.f32(n[0])
+    number = count + max(x[0], 0.5)
+    out[0] = max(2.0, lp.math.fma(count, number, 0.5))
+    out[1] = min(lp.math.fma(number, max(count, 0.0), 0.5), 2.0)
+    out[2] = max(2.0, lp.math.fma(lp.math.fma(count, 2.0, 0.0), lp.math.fma(max(x[0], 0.5), 2.0, 1.0), 1.0))
+    out[3] = max(2.0, count * lp.math.fma(max(x[0], 0.5), 2.0, 1.0))
+
+
+def test_fused_products_that_are_not_numbers(device):
+    x, n, out = np.float32([np.inf]), np.zeros(1, np.int32), lp.zeros(4, device=device)
+    fused_products[1](lp.asarray(x, device=device), lp.asarray(n, device=device), out)
+    assert out.numpy().tolist() == [2] * 4
+
+
 CHOSEN_ZEROS = """
 @lp.kernel
 def chosen_zeros(n: lp.In[lp.i32], out: lp.Out[lp.f32]):
