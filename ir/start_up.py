@@ -56,8 +56,9 @@ def _do(loads: dict[Callable[[], object], None]) -> None:
 def side_by_side(work: Callable[[], T], meanwhile: Callable[[], object]) -> T:
     """Returns ``work()``, which runs on a thread of its own while this one calls `meanwhile`; both have ended then.
 
-    `work` gains where it waits outside of Python.  It must import nothing: the two would wait for each other's modules.
-    Nor may `meanwhile` import extension modules where `work` opens libraries: the linker opens one at a time.
+    `work` gains where it waits outside of Python.  It must import nothing that `meanwhile` has not imported yet: they
+    would wait for each other's modules.  Nor may `meanwhile` import extension modules where `work` opens libraries: the
+    linker opens one at a time.
 
     Raises:
         Exception: what `meanwhile` raises, else what `work` does.

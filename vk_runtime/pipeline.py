@@ -49,7 +49,7 @@ CACHED_PIPELINES = 512
 """Pipelines that are kept though nobody holds them: a function that makes kernels comes with equal ones again."""
 
 CACHED_CODE_BYTES = 4 << 20
-"""SPIR-V that they are made of, at most: llvmpipe keeps about 50 bytes for each."""
+"""SPIR-V that they are made of, at most: llvmpipe keeps about 50 bytes for each.  As much is kept as modules."""
 
 LIVING_PIPELINES = 2048
 """Pipelines of a device beyond which prepared launches are forgotten, and with them the pipelines that only they hold:
@@ -156,6 +156,8 @@ class PipelineStore:
     def __init__(self, device: LogicalDevice) -> None:
         self._device = device
         self._modules: OrderedDict[bytes, ShaderModule] = OrderedDict()
+        self._module_bytes = 0
+        """Of these."""
         self._living_modules: WeakValueDictionary[bytes, ShaderModule] = WeakValueDictionary()
         self._set_layouts: dict[tuple[tuple[int, int], ...], DescriptorSetLayout] = {}
         self._layouts: dict[LayoutKey, PipelineLayout] = {}
@@ -327,8 +329,11 @@ class PipelineStore:
             module = self._modules[key] = ShaderModule(self._device, image)
             self._living_modules[key] = module
             trace.record("module", image=image, device=selector)
-            if len(self._modules) > CACHED_PIPELINES:
-                self._modules.popitem(last=False)
+            self._module_bytes += module.code_bytes
+            while len(self._modules) > 1 and (
+                len(self._modules) > CACHED_PIPELINES or self._module_bytes > CACHED_CODE_BYTES
+            ):
+                self._module_bytes -= self._modules.popitem(last=False)[1].code_bytes
         return module
 
     def _layout_key(self, kernel: KernelInfo) -> LayoutKey:
