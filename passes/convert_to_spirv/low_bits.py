@@ -23,7 +23,7 @@ _DEPTH = 6
 _MASKS = (1, 3)
 """Of which one bit may be all that is left: x * x & 3 is x & 1."""
 _SUMS = (arith.AddiOp, arith.SubiOp, arith.OrIOp, arith.XOrIOp, arith.AndIOp, arith.SelectOp)
-_THROUGH = (*_SUMS, arith.MuliOp, arith.ShLIOp)
+_THROUGH = (*_SUMS, arith.MuliOp, arith.ShLIOp, arith.ShRUIOp, arith.ShRSIOp)
 
 
 def lowest_bit(fn: FunctionLowering, op: Operation) -> SSAValue | None:

@@ -76,7 +76,8 @@ def _load_field(fn: FunctionLowering, op: Operation) -> None:
     from .joined_fields import window_at  # seldom needed
 
     window = window_at(fn, op)
-    if window is not None and isinstance(array, ArrayParameter):
+    # A body that is inlined again may read another array there.
+    if window is not None and isinstance(array, ArrayParameter) and array.has_vector_views:
         _load_window(fn, array, window)
         return
     indices, path = _field(fn, op, 1, array.index_type)
