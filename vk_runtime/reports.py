@@ -247,7 +247,7 @@ class QueueReports:
 
     def unfinished(self, completed: int) -> int:
         """Returns the timeline value to wait for before `take`: the last launch of kernels with something to say."""
-        values = [r.last_launch for r in self.pending if r.last_launch > completed and not r.is_empty]
+        values = [r.last_launch for r in tuple(self.pending) if r.last_launch > completed and not r.is_empty]
         return max(values, default=0)
 
     def take(self, completed: int) -> tuple[Output, list[KernelTrap]]:
@@ -257,7 +257,10 @@ class QueueReports:
         for report in tuple(self.pending):
             if report.last_launch > completed:
                 continue
-            del self.pending[report]
+            self.pending.pop(report, None)  # a finaliser that waits may have read it in between
+            if report.last_launch > completed:  # and one that launches has it read later
+                self.pending[report] = None
+                continue
             if isinstance(report, KernelReport) and report.streams:
                 # A program may make a stream for each launch.
                 self._forget(report)

@@ -183,6 +183,37 @@ def report(x: lp.Array[lp.f32]):
     assert capsys.readouterr().out.split() == [str(n) for n in range(13) for _ in range(2)]
 
 
+@pytest.mark.parametrize("line", range(40))
+def test_a_finaliser_reads_while_reports_are_read(device, capsys, line):
+    """Between two lines of the module that reads reports another launch is made and waited for, as finalisers may:
+    neither wait fails."""
+    x = lp.zeros(1, device=device)
+    kernel = lp.kernel_from_source(
+        "@lp.kernel\ndef report(x: lp.Array[lp.f32]):\n    x[0] += 1.0\n    print(x[0])\n"
+    )
+    queue = lp.Queue(device)
+    passed = iter(range(line, -1, -1))
+
+    def trace(frame, event, _):
+        if frame.f_code.co_filename != reports.__file__:
+            return None
+        if event == "line" and next(passed, None) == 0:
+            sys.settrace(None)
+            kernel[1].on(queue)(x).wait()
+        return trace
+
+    kernel[1].on(queue)(x)
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        queue.wait()
+    finally:
+        sys.settrace(before)
+    queue.wait()
+    assert "1.0" in capsys.readouterr().out.split()
+    assert x.numpy().tolist() in ([1.0], [2.0])
+
+
 def test_kernels_may_go_while_reports_of_others_are_read(device, capsys):
     """Each line of the module that reads reports lets another kernel go, as other threads may."""
     x = lp.zeros(1, device=device)
