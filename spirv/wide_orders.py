@@ -13,6 +13,7 @@ from __future__ import annotations
 from .binary import Instruction, Module
 from .module_editor import ModuleEditor
 from .module_view import FunctionView
+from .narrow_integers import zeros
 from .opaque_memory import CodeChanges, OpaqueMemory
 from .tables import Op
 
@@ -35,13 +36,10 @@ def _hide(editor: ModuleEditor, code: CodeChanges, memory: OpaqueMemory, functio
     word = memory.index(code.at_begin(function.blocks[0]))
     for item in found:
         left, right = item.operands
-        body, count = code.before(item), _components(editor, item)
-        zero = editor.emit(body, Op.UConvert, word, type_=editor.declared(Op.TypeInt, 64, 0))
-        if count > 1:
-            vector = editor.declared(Op.TypeVector, editor.declared(Op.TypeInt, 64, 0), count)
-            zero = editor.emit(body, Op.CompositeConstruct, *(zero,) * count, type_=vector)
+        body = code.before(item)
         type_ = editor.view.type_of(right)
         assert type_ is not None and type_.result_id is not None, "the module is valid"
+        zero = zeros(editor, body, word, type_.result_id)
         hidden = editor.emit(body, Op.IAdd, right, zero, type_=type_.result_id)
         code.put(item, item._replace(operands=(left, hidden)))
 

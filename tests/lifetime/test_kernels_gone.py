@@ -183,6 +183,24 @@ def report(x: lp.Array[lp.f32]):
     assert capsys.readouterr().out.split() == [str(n) for n in range(13) for _ in range(2)]
 
 
+def wait_with(action, queue):
+    """Waits for a queue; calls `action` in front of each line of the module that reads reports."""
+
+    def trace(frame, event, _):
+        if frame.f_code.co_filename != reports.__file__:
+            return None
+        if event == "line":
+            action()
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        queue.wait()
+    finally:
+        sys.settrace(before)
+
+
 @pytest.mark.parametrize("line", range(40))
 def test_a_finaliser_reads_while_reports_are_read(device, capsys, line):
     """Between two lines of the module that reads reports another launch is made and waited for, as finalisers may:
@@ -194,21 +212,13 @@ def test_a_finaliser_reads_while_reports_are_read(device, capsys, line):
     queue = lp.Queue(device)
     passed = iter(range(line, -1, -1))
 
-    def trace(frame, event, _):
-        if frame.f_code.co_filename != reports.__file__:
-            return None
-        if event == "line" and next(passed, None) == 0:
+    def interrupt():
+        if next(passed, None) == 0:
             sys.settrace(None)
             kernel[1].on(queue)(x).wait()
-        return trace
 
     kernel[1].on(queue)(x)
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        queue.wait()
-    finally:
-        sys.settrace(before)
+    wait_with(interrupt, queue)
     queue.wait()
     assert "1.0" in capsys.readouterr().out.split()
     assert x.numpy().tolist() in ([1.0], [2.0])
@@ -225,21 +235,13 @@ def test_kernels_may_go_while_reports_of_others_are_read(device, capsys):
     queue.wait()
     del kernel
 
-    def trace(frame, event, _):
-        if frame.f_code.co_filename != reports.__file__:
-            return None
-        if event == "line" and others:
+    def let_go():
+        if others:
             others.pop()
             gc.collect()
-        return trace
 
     say[1].on(queue)(x, lp.Stream(4096, 80))
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        queue.wait()
-    finally:
-        sys.settrace(before)
+    wait_with(let_go, queue)
     assert not others
     assert capsys.readouterr().out.split() == [*map(str, range(20)), "streamed"]
 
