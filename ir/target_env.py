@@ -78,6 +78,7 @@ REMEDIES = (
     "widens_negations",
     "misjudges_short_extrema",
     "misjudges_low_bits",
+    "loses_negated_truths",
     "narrows_conversions",
     "fails_on_divided_ones",
     "folds_wide_orders",

@@ -17,6 +17,7 @@ from .counted_sub_groups import sub_groups_counted
 from .device_image import DeviceImage
 from .low_bits import low_bits_kept
 from .narrow_integers import extrema_compared, negations_kept, ones_divided
+from .negated_truths import negations_hidden
 from .own_positions import positions_owned
 from .rounded_halves import halves_rounded
 from .split_copies import copies_split
@@ -53,6 +54,8 @@ def module_for(module: Module, env: TargetEnv) -> Module:
         module = extrema_compared(module)
     if env.misjudges_low_bits:
         module = low_bits_kept(module)
+    if env.loses_negated_truths:
+        module = negations_hidden(module)
     if env.narrows_conversions:
         module = conversions_kept(module)
     if env.fails_on_divided_ones:

@@ -14,7 +14,7 @@ from .module_editor import Body, ModuleEditor
 from .module_view import FunctionView
 from .narrow_integers import integer_of, is_constant, zeros
 from .opaque_memory import CodeChanges, OpaqueMemory
-from .tables import Op
+from .tables import Op, StorageClass
 
 _DEPTH = 6
 """How many instructions are looked through."""
@@ -24,6 +24,7 @@ _SUMS = (Op.IAdd, Op.ISub, Op.BitwiseAnd, Op.BitwiseOr, Op.BitwiseXor, Op.Not, O
 _PARTS = (Op.UConvert, Op.SConvert, Op.Bitcast, Op.CompositeExtract)
 _THROUGH = (*_SUMS, *_PARTS, Op.IMul, Op.ShiftLeftLogical, Op.ShiftRightLogical)
 _REMAINDERS = (Op.UMod, Op.SRem, Op.SMod)
+_GIVEN = (StorageClass.Input, StorageClass.PushConstant)
 _ORDERS = (Op.SLessThan, Op.SLessThanEqual, Op.SGreaterThan, Op.SGreaterThanEqual)
 
 
@@ -121,15 +122,21 @@ def _is_lowest_bit(editor: ModuleEditor, item: Instruction) -> bool:
 def _is_of_64_bits(editor: ModuleEditor, value: int, depth: int) -> bool:
     """Whether an integer has 64 bits, or may be computed from some; what a variable holds may be."""
     item = editor.view.definitions[value]
-    if item.opcode == Op.Load:
-        return True
     scalar, _ = integer_of(editor, item.result_type or 0)
     if scalar.opcode == Op.TypeInt and scalar.operands[0] == 64:
         return item.opcode != Op.Constant
+    if item.opcode == Op.Load:
+        return not _is_given(editor, item.operands[0])
     if depth == 0 or item.opcode not in _THROUGH:
         return False
     operands = item.operands[:1] if item.opcode == Op.CompositeExtract else item.operands
     return any(_is_of_64_bits(editor, operand, depth - 1) for operand in operands)
+
+
+def _is_given(editor: ModuleEditor, pointer: int) -> bool:
+    """Whether what lies behind a pointer was there before the kernel, which computes nothing into it."""
+    type_ = editor.view.type_of(pointer)
+    return type_ is not None and type_.operands[0] in _GIVEN
 
 
 def _shifted_operands(editor: ModuleEditor, item: Instruction) -> list[int]:
@@ -154,7 +161,9 @@ def _has_64_bits(editor: ModuleEditor, value: int) -> bool:
 
 def _is_shifted(editor: ModuleEditor, value: int, depth: int) -> bool:
     item = editor.view.definitions[value]
-    if item.opcode in (Op.ShiftLeftLogical, Op.IMul, Op.Load):
+    if item.opcode == Op.Load:
+        return not _is_given(editor, item.operands[0])
+    if item.opcode in (Op.ShiftLeftLogical, Op.IMul):
         return True
     return (
         depth > 0 and item.opcode in _SUMS and any(_is_shifted(editor, v, depth - 1) for v in item.operands)

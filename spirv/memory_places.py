@@ -6,7 +6,8 @@ Standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from .binary import Instruction
 from .module_view import FunctionView, ModuleView
@@ -22,6 +23,43 @@ def ids_of(view: ModuleView, item: Instruction) -> tuple[int, ...]:
     """Returns the ids that an instruction of a function names."""
     words = view.switch_literal_words(item.operands[0]) if item.opcode == Op.Switch else 1
     return id_operands(item, switch_literal_words=words)
+
+
+def base_of(view: ModuleView, pointer: int) -> int:
+    """Returns the variable that a pointer leads into, or what else gives the pointer."""
+    while (made := view.definitions[pointer]).opcode in (*CHAINS, Op.CopyObject):
+        pointer = made.operands[0]
+    return pointer
+
+
+class Origins:
+    """What the values of a valid module were before: copied, or stored and loaded again."""
+
+    def __init__(self, view: ModuleView, through: Collection[int] = ()) -> None:
+        """Takes opcodes of other instructions that hand their operands on."""
+        self._view = view
+        self._through = (Op.CopyObject, *through)
+        self._stores = defaultdict[int, list[int]](list)
+        for function in view.functions:
+            for item in function.instructions():
+                if item.opcode == Op.Store:
+                    self._stores[base_of(view, item.operands[0])].append(item.operands[1])
+
+    def of(self, numbers: Iterable[int]) -> dict[int, bool]:
+        """Returns some values and all that they may have been, and whether each was something else before."""
+        found, pending = dict[int, bool](), [*numbers]
+        while pending:
+            number = pending.pop()
+            if number not in found:
+                before = self._before(self._view.definitions[number])
+                found[number] = bool(before)
+                pending += before
+        return found
+
+    def _before(self, made: Instruction) -> Sequence[int]:
+        if made.opcode == Op.Load:
+            return self._stores.get(base_of(self._view, made.operands[0]), ())
+        return made.operands if made.opcode in self._through else ()
 
 
 class MemoryPlaces:

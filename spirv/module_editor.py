@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from .binary import Instruction, Module, decode_string, encode_string
-from .module_view import ModuleView
+from .module_view import DEBUG_LINES, ModuleView
 from .tables import Capability, Decoration, Op, StorageClass
 
 Body = list[Instruction]
@@ -38,6 +38,7 @@ class ModuleEditor:
             if item.result_id is not None and item.opcode in _REUSED
         }
         self._globals: list[Instruction] = []
+        self._defined: dict[int, Instruction] = {}
         self._annotations: list[Instruction] = []
         self._capabilities: list[int] = []
         self._extensions: set[str] = set()
@@ -157,9 +158,14 @@ class ModuleEditor:
         self._imports.append(Instruction(Op.ExtInstImport, None, result, encode_string("GLSL.std.450")))
         return result
 
+    def definition(self, number: int) -> Instruction:
+        """Returns what defines an id of the module, or a type or constant that was added."""
+        return self.view.definitions.get(number) or self._defined[number]
+
     def _define(self, opcode: int, *operands: int, type_: int | None = None) -> int:
         result = self.new_id()
-        self._globals.append(Instruction(opcode, type_, result, operands))
+        self._defined[result] = Instruction(opcode, type_, result, operands)
+        self._globals.append(self._defined[result])
         return result
 
     # Code
@@ -215,7 +221,7 @@ class ModuleEditor:
                 stage = 1
             if item.opcode == Op.MemoryModel:
                 items += self._imports
-            if stage == 1 and item.result_id is not None and item.opcode not in _BEFORE_TYPES:
+            if stage == 1 and _is_behind_annotations(item):
                 items += self._annotations
                 stage = 2
             if stage == 2 and item.opcode == Op.Function:
@@ -232,9 +238,27 @@ class ModuleEditor:
 
 
 _REUSED = frozenset(
-    (Op.TypeVoid, Op.TypeBool, Op.TypeInt, Op.TypeVector, Op.TypeFunction, Op.TypePointer, Op.Constant)
+    (
+        Op.TypeVoid,
+        Op.TypeBool,
+        Op.TypeInt,
+        Op.TypeFloat,
+        Op.TypeVector,
+        Op.TypeFunction,
+        Op.TypePointer,
+        Op.Constant,
+    )
 )
 _BEFORE_TYPES = frozenset((Op.ExtInstImport, Op.String, Op.DecorationGroup))
+_WITHOUT_RESULT = frozenset((Op.TypeForwardPointer, *DEBUG_LINES))
+
+
+def _is_behind_annotations(item: Instruction) -> bool:
+    """Whether an instruction is one of those that may come first behind the annotations."""
+    if item.result_id is None:
+        return item.opcode in _WITHOUT_RESULT
+    return item.opcode not in _BEFORE_TYPES
+
 
 GROUP_CAPABILITIES = (Capability.GroupNonUniform, Capability.GroupNonUniformArithmetic)
 """What operations on the numbers of a sub-group need."""

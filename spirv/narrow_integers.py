@@ -66,9 +66,9 @@ def zeros(editor: ModuleEditor, body: Body, word: int, type_: int) -> int:
 
 def integer_of(editor: ModuleEditor, type_: int) -> tuple[Instruction, int]:
     """Returns the type of a value's components, and how many there are."""
-    item = editor.view.definitions[type_]
+    item = editor.definition(type_)
     if item.opcode == Op.TypeVector:
-        return editor.view.definitions[item.operands[0]], item.operands[1]
+        return editor.definition(item.operands[0]), item.operands[1]
     return item, 1
 
 

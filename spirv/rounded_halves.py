@@ -11,6 +11,7 @@ does not use where it is to keep NaN, infinities and -0.0: that is asked for, to
 from __future__ import annotations
 
 from .binary import Instruction, Module
+from .memory_places import Origins
 from .module_editor import ModuleEditor
 from .opaque_memory import CodeChanges
 from .tables import GLSL_STD_450, Capability, Decoration, ExecutionMode, Op
@@ -37,10 +38,8 @@ def _halves(editor: ModuleEditor) -> list[Instruction]:
     items = (item for function in editor.view.functions for item in function.instructions())
     conversions = [item for item in items if item.opcode == Op.FConvert]
     halves = [item for item in conversions if _is_half(editor, item.result_type or 0)]
-    if not editor.has(
-        Capability.Float16
-    ):  # without arithmetic they are stored, which rounds, or become wider again
-        widened = {item.operands[0] for item in conversions}
+    if not editor.has(Capability.Float16):  # without arithmetic they are stored, or become wider again
+        widened = Origins(editor.view).of(item.operands[0] for item in conversions)
         halves = [item for item in halves if item.result_id in widened]
     # A rounding mode is one of conversions whose results are stored alone.
     mode = Decoration.FPRoundingMode

@@ -176,7 +176,8 @@ NEGATED_TRUTHS = Quirk(
     drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
     versions=None,  # tried: 580.159
     fault="Takes -float(x == y) for 0.0, not -0.0, where they differ.",
-    remedy="TargetEnv.loses_negated_truths: passes/convert_to_spirv/signed_zeros.py.",
+    remedy="TargetEnv.loses_negated_truths: passes/convert_to_spirv/signed_zeros.py; in modules of other compilers "
+    "spirv/negated_truths.py.",
     test="tests/device/test_low_bits.py",
     shown_by="",  # by `make fuzz` alone, among random expressions
 )

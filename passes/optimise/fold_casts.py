@@ -6,9 +6,10 @@ import math
 import struct
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IndexType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IndexType, ModuleOp
 from xdsl.ir import Operation, OpResult
 
+from ...ir.dialects.kernel import WIDE
 from ...ir.narrowing import (
     is_any_integer,
     is_float_attribute,
@@ -65,8 +66,22 @@ def _undone_cast(op: Operation) -> Folded:
     if isinstance(op, arith.IndexCastOp) and isinstance(inner, arith.IndexCastOp):
         # Through a narrower type the pair loses bits.
         source_width, width = integer_width(source.type), integer_width(operand.type)
-        return source if source_width is not None and width is not None and width >= source_width else None
+        if source_width is None or width is None or width < source_width:
+            return None
+        return source if width > source_width or not _is_wide(op) else None
     return None
+
+
+def _is_wide(op: Operation) -> bool:
+    """Whether an index may have 64 bits: in a module with a kernel whose ids have as many."""
+    outside = op.parent_op()
+    while outside is not None:
+        if WIDE in outside.attributes:
+            return True
+        if isinstance(outside, ModuleOp):
+            return any(WIDE in function.attributes for function in outside.body.ops)
+        outside = outside.parent_op()
+    return False
 
 
 def fold_integer_to_float(op: Operation) -> Folded:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.ir.target_env import REMEDIES
 from lapilli.spirv.binary import parse, serialise
 from lapilli.spirv.carried_truths import truths_as_words
 from lapilli.spirv.rounded_halves import halves_rounded
@@ -107,9 +108,9 @@ void main() {
 
 @pytest.fixture(params=[False, True], ids=["", "as elsewhere"])
 def env(request: pytest.FixtureRequest, device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs a test as the device needs it, and with what NVIDIA's driver needs."""
+    """Runs a test as the device needs it, and with what all drivers together need."""
     if request.param:
-        changed = replace(device.target_env, skips_half_rounding=True, fails_on_carried_truths=True)
+        changed = replace(device.target_env, **dict.fromkeys(REMEDIES, True))
         monkeypatch.setitem(vars(device), "target_env", changed)
 
 
@@ -229,8 +230,16 @@ def test_halves_that_are_only_stored_need_no_arithmetic(rounding: str) -> None:
         assert spirv_tools().validate(serialise(changed), "vulkan1.3") is None
 
 
-def test_halves_that_become_wider_again_need_arithmetic() -> None:
-    text = STORED.replace("ROUNDING", "").replace("WIDENED", "%f = OpFConvert %float %h")
+WIDENED = {
+    "at once": "%f = OpFConvert %float %h",
+    "through a copy": "%c = OpCopyObject %half %h\n%f = OpFConvert %float %c",
+    "through memory": "%l = OpLoad %half %place\n%c = OpCopyObject %half %l\n%f = OpFConvert %float %c",
+}
+
+
+@pytest.mark.parametrize("widened", WIDENED)
+def test_halves_that_become_wider_again_need_arithmetic(widened: str) -> None:
+    text = STORED.replace("ROUNDING", "").replace("WIDENED", WIDENED[widened])
     changed = halves_rounded(parse(spirv_tools().assemble(text)))
     assert [item.opcode for item in changed.instructions].count(Op.ExtInst) == 1
     assert spirv_tools().validate(serialise(changed), "vulkan1.3") is None
@@ -260,3 +269,38 @@ def test_widened_integers_are_compared_with_constants(device: lp.Device) -> None
     v = a.astype(np.int64)
     expected = np.stack([v < 7, v < 7, v <= -3, (v <= 3) + 2 * (-v <= 2)], 1)
     np.testing.assert_array_equal(o.numpy(), expected.astype(np.int32))
+
+
+NEGATED = """#version 450
+layout(local_size_x = 8) in;
+layout(binding = 0) buffer X { int x[]; };
+layout(binding = 1) buffer O { vec4 o[]; };
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    float kept = float(x[i] == 3);
+    bvec2 both = equal(ivec2(x[i]), ivec2(3, 4));
+    float half_of_it = x[i] == 5 ? 1.0 : 0.5;
+    o[i] = vec4(-float(x[i] == 2), -kept, -vec2(both).y, -half_of_it);
+}
+"""
+NEGATED_DOUBLES = """#version 450
+layout(local_size_x = 8) in;
+layout(binding = 0) buffer X { int x[]; };
+layout(binding = 1) buffer O { double o[]; };
+void main() { uint i = gl_GlobalInvocationID.x; o[i] = -double(x[i] == 2); }
+"""
+
+
+@pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslang is not installed")
+@pytest.mark.usefixtures("env")
+def test_negated_truths_keep_the_sign_of_zero(device: lp.Device) -> None:
+    x = np.arange(8, dtype=np.int32)
+    o = lp.zeros((8, 4), lp.f32, device=device)
+    _run(device, lp.SourceLanguage.GLSL, NEGATED, lp.asarray(x, device=device), o)
+    truths = np.stack([x == 2, x == 3, x == 4, np.where(x == 5, 1, 0.5)], 1)
+    np.testing.assert_array_equal(o.numpy().view(np.uint32), (-truths.astype(np.float32)).view(np.uint32))
+    if device.has(lp.Aspect.FP64):
+        doubles = lp.zeros(8, lp.f64, device=device)
+        _run(device, lp.SourceLanguage.GLSL, NEGATED_DOUBLES, lp.asarray(x, device=device), doubles)
+        expected = -(x == 2).astype(np.float64)
+        np.testing.assert_array_equal(doubles.numpy().view(np.uint64), expected.view(np.uint64))

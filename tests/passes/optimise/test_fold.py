@@ -142,6 +142,24 @@ def test_a_pair_of_casts_that_loses_bits_stays(optimised: Optimise) -> None:
 
 
 @pytest.mark.parametrize(
+    ("wide", "expected"), [("", "%x"), (" attributes {gpu.kernel, kernel.wide}", "arith.index_cast")]
+)
+def test_indices_of_64_bits_lose_bits_too(optimised: Optimise, wide: str, expected: str) -> None:
+    """In modules with a kernel whose ids have as many; elsewhere an index has 32."""
+    text = f"""
+    func.func @k(){wide} {{
+      func.return
+    }}
+    func.func @f(%x : index) -> index {{
+      %n = arith.index_cast %x : index to i32
+      %r = arith.index_cast %n : i32 to index
+      func.return %r : index
+    }}"""
+    made = optimised(text)
+    assert ("arith.index_cast" if "arith.index_cast" in made else "%x") == expected
+
+
+@pytest.mark.parametrize(
     ("predicate", "expected"), [("slt", "true"), ("ult", "false"), ("ne", "true"), ("uge", "true")]
 )
 def test_cmpi(optimised: Optimise, predicate: str, expected: str) -> None:

@@ -1,0 +1,165 @@
+"""What remedies for drivers find in modules of other compilers, and that what they make of it is valid."""
+
+from __future__ import annotations
+
+import pytest
+
+from lapilli.spirv.binary import parse, serialise
+from lapilli.spirv.low_bits import low_bits_kept
+from lapilli.spirv.narrow_integers import ones_divided
+from lapilli.spirv.negated_truths import negations_hidden
+from lapilli.spirv.tables import Op
+from lapilli.spirv.tools import spirv_tools
+
+NEGATIONS = """
+OpCapability Shader
+OpCapability Float64
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%bool = OpTypeBool
+%int = OpTypeInt 32 1
+%double = OpTypeFloat 64
+%pair = OpTypeVector %double 2
+%place = OpTypePointer Function %double
+%truth = OpConstantTrue %bool
+%zero = OpConstant %double 0
+%none = OpConstantNull %pair
+%one = OpConstant %double 1
+%minus = OpConstant %double -1
+%half = OpConstant %double 0.5
+%ones = OpConstantComposite %pair %one %minus
+%i0 = OpConstant %int 0
+%all = OpConstant %int -1
+%main = OpFunction %void None %fn
+%begin = OpLabel
+%v = OpVariable %place Function
+CODE
+OpReturn
+OpFunctionEnd
+"""
+
+
+@pytest.mark.parametrize(
+    "code, count",
+    [
+        ("%c = OpSelect %double %truth %one %zero\n%n = OpFNegate %double %c", 1),
+        ("%c = OpSelect %pair %truth %ones %none\n%n = OpFNegate %pair %c", 1),
+        ("%c = OpSelect %int %truth %all %i0\n%f = OpConvertSToF %double %c\n%n = OpFNegate %double %f", 1),
+        ("%c = OpSelect %double %truth %one %zero\nOpStore %v %c\n%a = OpLoad %double %v\n"
+            "%n = OpFNegate %double %a", 1),
+        ("%c = OpSelect %double %truth %half %zero\n%n = OpFNegate %double %c", 0),
+        ("%l = OpLoad %double %v\n%n = OpFNegate %double %l", 0),
+    ],
+)  # fmt: skip
+def test_which_negations_are_hidden(code: str, count: int) -> None:
+    """Those of ones and zeros: only they go through f32 unchanged."""
+    module = parse(spirv_tools().assemble(NEGATIONS.replace("CODE", code), "spv1.4"))
+    changed = negations_hidden(module)
+    assert [item.opcode for item in changed.instructions].count(Op.BitwiseOr) == count
+    assert (changed is module) == (not count)
+    assert spirv_tools().validate(serialise(changed), "vulkan1.3") is None
+
+
+GIVEN = """
+OpCapability Shader
+OpCapability Int64
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %id
+OpExecutionMode %main LocalSize 1 1 1
+OpDecorate %id BuiltIn LocalInvocationIndex
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%long = OpTypeInt 64 0
+%uint = OpTypeInt 32 0
+%one = OpConstant %uint 1
+%two = OpConstant %uint 2
+%input = OpTypePointer Input %uint
+%local = OpTypePointer Function %uint
+%id = OpVariable %input Input
+%main = OpFunction %void None %fn
+%begin = OpLabel
+%v = OpVariable %local Function
+%i = OpLoad %uint PLACE
+%a = OpBitwiseAnd %uint %i %one
+%b = OpUMod %uint %i %two
+OpReturn
+OpFunctionEnd
+"""
+
+
+@pytest.mark.parametrize(("place", "is_kept"), [("%id", False), ("%v", True)])
+def test_ids_are_no_parts_of_wider_numbers(place: str, is_kept: bool) -> None:
+    module = parse(spirv_tools().assemble(GIVEN.replace("PLACE", place)))
+    assert (low_bits_kept(module) is not module) == is_kept
+
+
+ONES = """
+OpCapability Shader
+OpCapability Int8
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%byte = OpTypeInt 8 0
+%bytes = OpTypeVector %byte 2
+%x = OpUndef %byte
+%v = OpUndef %bytes
+%one = OpConstant %byte 255
+%ones = OpConstantComposite %bytes %one %one
+%main = OpFunction %void None %fn
+%begin = OpLabel
+%q = OpUDiv %byte %one %x
+%r = OpUDiv %bytes %ones %v
+OpReturn
+OpFunctionEnd
+"""
+
+
+def test_ones_are_divided_in_types_that_the_module_has_not() -> None:
+    changed = ones_divided(parse(spirv_tools().assemble(ONES)))
+    assert [item.opcode for item in changed.instructions].count(Op.UConvert) == 6
+    assert spirv_tools().validate(serialise(changed), "vulkan1.3") is None
+
+
+FORWARD = """
+OpCapability Shader
+OpCapability Int64
+OpCapability PhysicalStorageBufferAddresses
+OpExtension "SPV_KHR_physical_storage_buffer"
+OpMemoryModel PhysicalStorageBuffer64 GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+%name = OpString "node.glsl"
+OpMemberDecorate %node 0 Offset 0
+OpDecorate %node Block
+FIRST
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%long = OpTypeInt 64 1
+%two = OpConstant %long 2
+%four = OpConstant %long 4
+%node = OpTypeStruct %to_node
+%to_node = OpTypePointer PhysicalStorageBuffer %node
+%undefined = OpUndef %long
+%main = OpFunction %void None %fn
+%begin = OpLabel
+%r = OpSRem %long %undefined %two
+OpReturn
+OpFunctionEnd
+"""
+
+
+@pytest.mark.parametrize("first", ["OpTypeForwardPointer %to_node PhysicalStorageBuffer", "OpLine %name 1 1"])
+def test_decorations_are_added_before_what_may_come_first_behind_them(first: str) -> None:
+    text = FORWARD.replace("FIRST", first)
+    if "Forward" not in first:
+        text = text.replace("%void = ", "OpTypeForwardPointer %to_node PhysicalStorageBuffer\n%void = ")
+    module = parse(spirv_tools().assemble(text))
+    assert spirv_tools().validate(serialise(module), "vulkan1.3") is None
+    changed = low_bits_kept(module)
+    assert changed is not module
+    assert spirv_tools().validate(serialise(changed), "vulkan1.3") is None
