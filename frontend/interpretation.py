@@ -22,8 +22,9 @@ from ..ir.stream import Stream
 from ..vk_runtime import trace
 from ..vk_runtime.event import Event
 from ..vk_runtime.print_order import Line
+from ..vk_runtime.printer import show
 from ..vk_runtime.quiet import quiet
-from ..vk_runtime.reports import HostReport, Output, show
+from ..vk_runtime.reports import HostReport, Output
 from .arguments import LaunchArguments, bind_arguments, taken_apart
 from .captures import Captures
 from .checking import checks_of

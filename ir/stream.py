@@ -7,8 +7,6 @@ buffer of the launch until somebody waits.  Standard library only.
 from __future__ import annotations
 
 import operator
-import sys
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NoReturn, cast
 
@@ -104,9 +102,10 @@ class Stream(ProcessObject):
         self._statement_size = _checked("work_item_buffer_size", work_item_buffer_size)
         if file is not None and not callable(getattr(file, "write", None)):
             raise InvalidError(f"lp.Stream(file=…): expected an object with write(text), found {file!r:.60}")
-        self._file = file
-        self._lost = 0
-        self._lock = threading.RLock()
+        self.file = file
+        """Where its text goes; None: ``sys.stdout``."""
+        self.losses: dict[object, int] = {}
+        """Statements that found no room, by what printed the others."""
 
     @property
     def size(self) -> int:
@@ -138,13 +137,7 @@ class Stream(ProcessObject):
     @property
     def lost(self) -> int:
         """Statements that found no room so far."""
-        return self._lost
-
-    def take(self, text: str, lost: int = 0) -> None:
-        """Writes what a launch said to the file; the runtime calls it."""
-        with self._lock:
-            self._lost += lost
-        (sys.stdout if self._file is None else self._file).write(text)
+        return sum(tuple(self.losses.values()))
 
     def cut(self, statement: str) -> str:
         """Returns a statement without what is beyond `work_item_buffer_size`."""

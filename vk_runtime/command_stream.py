@@ -269,6 +269,8 @@ class CommandStream(SubmittedCommands):
             while not is_noted:
                 try:
                     if self._submitted < value:
+                        if batch.begin is not None:
+                            batch.begin(value)
                         for buffer in used:
                             if buffer.queue is not self:
                                 self._take_over(buffer, value)

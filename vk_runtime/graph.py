@@ -315,11 +315,8 @@ class Graph(ProcessObject, GraphProgram):
                     code="LP1606",
                 )
         if self._reporting:
-            of_nodes = [report for node in self._reporting for report in node.reports or ()]
-            queue.reports.order.begin(queue, of_nodes)
+            self._note_order(queue)
         value = self._replay_timed(queue) if profile.active else self._submit(queue, memory)
-        for node in self._reporting:
-            node.note_replay(queue, value)
         if trace.active:
             for node in self._nodes:
                 if isinstance(node, LaunchNode):

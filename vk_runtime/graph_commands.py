@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from .command_buffer import CommandBuffer
@@ -119,6 +119,8 @@ class Batch:
         """Timeline value that its submission signals."""
         self.submitted_ns = 0
         """As of a command buffer."""
+        self.begin: Callable[[int], object] | None = None
+        """Is called with its value in front of the submission, where finalisers can neither launch nor wait."""
 
     def kernel_names(self) -> Sequence[str]:
         """Returns the kernels that it launches."""

@@ -140,8 +140,24 @@ class GraphProgram:
     def _submit(self, queue: Queue, memory: Sequence[Any]) -> int:
         """Submits what is recorded; returns the timeline value of its end."""
         batch = Batch(self._submitted, len(self._segments), (self._segments, memory), self._kernel_names)
+        if self._reporting:
+            batch.begin = partial(self._note_reports, queue)
         queue.submit_batch(batch, memory, self._writes)
         return batch.value
+
+    def _note_order(self, queue: Queue) -> None:
+        """Notes that the kernels of the graph print next.  Call it with the device's lock held."""
+        order = queue.reports.order
+        reports = [report for node in self._reporting for report in node.reports or () if report.prints]
+        if reports and order.is_open:
+            order.prepare(queue.device.logical)
+            queue.record(partial(order.begin, queue, reports))
+        elif reports:
+            order.begin(queue, reports)
+
+    def _note_reports(self, queue: Queue, value: int) -> None:
+        for node in self._reporting:
+            node.note_replay(queue, value)
 
     def _replay_timed(self, queue: Queue) -> int:
         """Records the commands into command buffers of the queue, where each is timed; returns as `_submit`.
@@ -168,6 +184,8 @@ def _encode_timed(queue: Queue, node: Node, command_buffer: CommandBuffer) -> No
     kind, name, nbytes = node.timed_as
     if command_buffer.is_timed:  # another thread may have ended the profile since
         command_buffer.begin_timing(None, profile.command(kind, name, queue, value, nbytes))
+    if isinstance(node, LaunchNode):
+        node.note_replay(queue, value)
     node.encode(command_buffer)
     if command_buffer.is_timed:
         command_buffer.end_timing()

@@ -135,9 +135,10 @@ class IndirectRecord(LaunchRecord):
         reports = [queue.reports.of(self.device.logical, self._binding, self._reported, 1, part="range")]
         if self._has_report:
             reports.append(self._report_of(queue, args))
-        queue.reports.order.begin(queue, reports)
+        queue.reports.order.prepare(self.logical)
         try:
             command_buffer, place = queue.begin_command(self._block_at + self._block_bytes)
+            queue.reports.order.begin(queue, reports, command_buffer)
             assert place is not None, "a launch over an indirect range has its block in memory"
             planner_set, kernel_set = self._descriptors(place, uses, values, reports)
             for report in reports:

@@ -265,9 +265,11 @@ class LaunchRecord(KernelCommands):
             queue.open()  # first: it refuses where the device cannot be used any more
         report = self._report_of(queue, args) if self._has_report else None
         if report is not None:
-            queue.reports.order.begin(queue, (report,))
+            queue.reports.order.prepare(self.logical)
         try:
             command_buffer, place = queue.begin_command(self._memory_block_bytes)
+            if report is not None:
+                queue.reports.order.begin(queue, (report,), command_buffer)
             descriptor_set = self._show(place, uses, hidden, values, report)
             if report is not None:
                 queue.reports.note_launch(report, command_buffer.value)

@@ -7,7 +7,7 @@ a list that the host sees.  So lines come in the order of the launches, and kern
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,8 @@ from .headers import make
 if TYPE_CHECKING:
     from ..ir.stream import Stream
     from .buffer import Buffer
+    from .command_buffer import CommandBuffer
+    from .logical_device import LogicalDevice
     from .queue import Queue
     from .reports import KernelReport, Report
 
@@ -57,59 +59,87 @@ class PrintOrder:
         self._buffer: Buffer | None = None
         self._words: np.ndarray[Any, np.dtype[np.uint32]] | None = None
 
-    def begin(self, queue: Queue, reports: Sequence[KernelReport]) -> None:
+    def prepare(self, device: LogicalDevice) -> None:
+        """Makes the list; to be called before a launch is begun, since that may need memory."""
+        if self._open and self._buffer is None:
+            buffer = device.memory.allocate(4 * MARK_LIMIT, for_host=True)
+            self._words, self._buffer = np.frombuffer(buffer.host_bytes(), np.uint32), buffer
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a kernel that prints was launched since the last reading."""
+        return bool(self._open)
+
+    def begin(
+        self, queue: Queue, reports: Sequence[KernelReport], command_buffer: CommandBuffer | None = None
+    ) -> None:
         """Notes that kernels are launched next; called before their commands are recorded.
 
         Args:
             queue: where the order is kept.
             reports: in the order of the launches.
+            command_buffer: the open one, with `LogicalDevice.half_way` set: finalisers launch nothing meanwhile.
+                Needed where `is_open`.
         """
         printing = tuple(report for report in reports if report.prints)
         if not printing or (printing == self._open and len(printing) == 1):
             return
-        if self._open:
-            self._mark_all(queue)
+        if command_buffer is not None and self._open and self._buffer is not None:
+            self._mark_all(queue, command_buffer, self._buffer)
         self._open = printing
 
-    def _mark_all(self, queue: Queue) -> None:
+    def _mark_all(self, queue: Queue, command_buffer: CommandBuffer, buffer: Buffer) -> None:
         """Records the copies of how much those that are open have printed."""
         first = self._marks[-1].place + 1 if self._marks else 0
         if first + len(self._open) > MARK_LIMIT:
             return
-        logical = queue.device.logical
-        if self._buffer is None:
-            buffer = logical.memory.allocate(4 * MARK_LIMIT, for_host=True)
-            self._buffer, self._words = buffer, np.frombuffer(buffer.host_bytes(), np.uint32)
         queue.barrier()
-        command_buffer = queue.recording or queue.open()
+        vk, raw = queue.device.logical.vk, command_buffer.raw
         for place, report in enumerate(self._open, first):
             region = make("VkBufferCopy", srcOffset=4 * ReportWord.PRINTED, dstOffset=4 * place, size=4)
-            command_buffer.keep.append((report, self._buffer))
-            vk, raw = logical.vk, command_buffer.raw
-            vk.vkCmdCopyBuffer(raw, report.buffer.raw, self._buffer.raw, 1, region)
+            command_buffer.keep.append((report, buffer))
+            vk.vkCmdCopyBuffer(raw, report.buffer.raw, buffer.raw, 1, region)
             self._marks.append(_Mark(report, command_buffer.value, place))
         queue.barrier()
 
-    def take(self, found: Mapping[Report, Sequence[Line]], completed: int) -> list[Line]:
-        """Returns lines in the order of the launches, and forgets that order; that of launches to come stays.
+    def ends(self, completed: int) -> list[tuple[Report, int | None]]:
+        """Returns the kernels in the order of their launches, each with where its lines of that launch end.
+
+        None: it is not known yet, and so behind everything that the kernel has printed.
 
         Args:
-            found: the lines of each kernel that has been read.
             completed: how far the timeline is.
         """
-        ordered: list[Line] = []
-        left: dict[Report, deque[Line]] = {report: deque(lines) for report, lines in found.items()}
-        for mark in self._marks:
-            lines = left.get(mark.report)
-            if lines is None:
-                continue
-            assert self._words is not None, "a mark lies in a buffer"
-            # Where it is not known yet, it was recorded behind everything that the kernel has printed.
-            end = int(self._words[mark.place]) if mark.value <= completed else None
-            while lines and (end is None or lines[0].end <= end):
-                ordered.append(lines.popleft())
-        for lines in left.values():
-            ordered += lines
-        self._marks = [mark for mark in self._marks if mark.value > completed and mark.report not in found]
+        words = self._words
+        return [
+            (mark.report, int(words[mark.place]) if words is not None and mark.value <= completed else None)
+            for mark in self._marks
+        ]
+
+    def forget(self, reports: Container[Report], completed: int) -> None:
+        """Forgets the order of what has been read; that of launches to come stays.
+
+        Args:
+            reports: whose lines have been read.
+            completed: how far the timeline is.
+        """
+        self._marks = [mark for mark in self._marks if mark.value > completed and mark.report not in reports]
         self._open = tuple(report for report in self._open if report.last_launch > completed)
-        return ordered
+
+
+def in_order(
+    found: Mapping[Report, Iterable[Line]], ends: Iterable[tuple[Report, int | None]]
+) -> Iterator[Line]:
+    """Gives lines in the order of the launches.
+
+    Args:
+        found: the lines of each kernel that has been read.
+        ends: see `PrintOrder.ends`.
+    """
+    left = {report: deque(lines) for report, lines in found.items()}
+    for report, end in ends:
+        lines = left.get(report, ())
+        while lines and (end is None or lines[0].end <= end):
+            yield lines.popleft()
+    for lines in left.values():
+        yield from lines

@@ -266,34 +266,33 @@ class Queue(VulkanObject, CommandStream):
             finally:
                 if is_locked:
                     self._lock.release()
-        if self._reports is not None and self._reports.pending:
-            self._read_reports()
+        reports = self._reports
+        if reports is not None and (reports.pending or reports.printer.is_waiting):
+            self._read_reports(reports)
 
-    def _read_reports(self) -> None:
+    def _read_reports(self, reports: QueueReports) -> None:
         """Shows what kernels that have ended reported.  A buffer in use is read when its last launch has ended."""
         from .quiet import is_quiet
-        from .reports import show
 
         if is_quiet():
             return
         with self._lock:
             self._logical.require_usable()
-            last = self.reports.unfinished(self._clock.completed)
+            last = reports.unfinished(self._clock.completed)
         if last:
             if last > self._submitted:
                 self.flush()
             self._clock.block_until(last)
         with self._lock:
             self._logical.require_usable()
-            text, traps = self.reports.take(self._clock.completed)
-        for trap in traps:  # first, so that a sys.stdout that cannot be written to loses none
-            self.note_error(trap)
-        show(text)
+            reports.read(self._logical, self._clock.completed, self.note_error)
+        # Failures are noted first, so that a sys.stdout that cannot be written to loses none.
+        reports.printer.show()
         self.throw_asynchronous()
 
-    def note_error(self, error: Error) -> None:
-        """Keeps an error that a command met while it ran, for `throw_asynchronous`."""
-        self._errors.note(error)
+    def note_error(self, *errors: Error) -> None:
+        """Keeps errors that commands met while they ran, for `throw_asynchronous`."""
+        self._errors.note(*errors)
 
     def throw_asynchronous(self) -> None:
         """Hands the errors of commands that have run to the handler of the queue or its context.
@@ -355,13 +354,9 @@ class Queue(VulkanObject, CommandStream):
             logger.error("%s", error)
 
     def _show_last(self, reports: QueueReports) -> None:
-        from .reports import show
-
-        text, traps = reports.take(self._submitted)
-        for trap in traps:
-            self.note_error(trap)
+        reports.read(self._logical, self._submitted, self.note_error)
         try:
-            show(text)
+            reports.printer.show()
         except (OSError, ValueError) as error:  # sys.stdout may be closed by now
             logger.error("printed lines are lost: %s", error)
 

@@ -2,18 +2,20 @@
 
 A kernel with sites (`kernel_info.Site`) has a report buffer on every queue that it is launched on, in memory that the
 host sees.  Nothing is read while kernels run: whoever waits for the queue reads what has been written since
-(`QueueReports.read`), prints, and raises the first failure once.  How long prints may be until then:
+(`QueueReports.read`), prints (`printer`), and raises the first failure once.  How long prints may be until then:
 ``LAPILLI_PRINT_SIZE``, in bytes.
+
+A buffer is read by one copy, with `LogicalDevice.half_way` set: finalisers and signal handlers in between launch
+nothing that would write to it, and leave the reading to whom they interrupt.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from operator import call
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
 
 import numpy as np
@@ -24,7 +26,9 @@ from ..ir.kernel_info import KernelInfo, ReportWord, Site
 from ..ir.site_text import shown, text_of, trap_of
 from ..ir.stream import Stream
 from .event import Event
-from .print_order import Line, PrintOrder
+from .print_order import Line, PrintOrder, in_order
+from .printer import Printer, in_one_step
+from .submitted_commands import is_from_outside
 
 if TYPE_CHECKING:
     from .command_buffer import CommandBuffer
@@ -50,19 +54,36 @@ NO_STREAMS: Streams = MappingProxyType({})
 Output = list[Line]
 """Printed text in order."""
 
+Words = np.ndarray[Any, np.dtype[np.uint32]]
+"""What a report buffer holds; see `ReportWord`."""
+
+_NO_WORDS: Words = np.zeros(0, np.uint32)
+
 
 class Report(Protocol):
     """What launches of a kernel have to tell."""
 
     last_launch: int
+    prints: bool
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing so far."""
         ...
 
-    def take(self) -> tuple[Output, KernelTrap | None]:
-        """Returns the printed lines and the failure, once."""
+    def copy(self) -> Words:
+        """Returns what there is."""
+        ...
+
+    def empty(self) -> None:
+        """Forgets what has been copied."""
+
+    def lines_of(self, words: Words) -> Iterable[Line]:
+        """Returns the printed lines of a copy."""
+        ...
+
+    def trap_of(self, words: Words) -> KernelTrap | None:
+        """Returns the failure of a copy."""
         ...
 
 
@@ -85,7 +106,7 @@ class KernelReport:
         self._capacity = min(size, MAXIMUM_PRINT_SIZE_BYTES, largest) // 4
         self.buffer = device.memory.allocate(4 * (ReportWord.LINES + self._capacity), for_host=True)
         device.host_reads = True
-        self._words: np.ndarray[Any, np.dtype[np.uint32]] = np.frombuffer(self.buffer.host_bytes(), np.uint32)
+        self._words: Words = np.frombuffer(self.buffer.host_bytes(), np.uint32)
         self._words[:] = 0
         self._words[ReportWord.CAPACITY] = self._capacity
         self.last_launch = 0
@@ -99,31 +120,36 @@ class KernelReport:
         words = self._words
         return not (words[ReportWord.TRAPPED] or words[ReportWord.PRINTED] or words[ReportWord.LOST])
 
-    def take(self) -> tuple[Output, KernelTrap | None]:
-        """Returns the printed lines and the failure, and empties the buffer; no launch may be running."""
-        words = self._words
-        text = list(self._lines())
-        used = min(int(words[ReportWord.PRINTED]), self._capacity)
-        words[ReportWord.LINES : ReportWord.LINES + used] = 0
-        words[ReportWord.PRINTED] = words[ReportWord.LOST] = 0
-        trap = self._trap() if words[ReportWord.TRAPPED] else None
-        words[: ReportWord.PRINTED] = 0
-        return text, trap
+    def _end(self) -> int:
+        """Returns the number of words that are in use."""
+        return ReportWord.LINES + min(int(self._words[ReportWord.PRINTED]), self._capacity)
 
-    def _lines(self) -> Iterator[Line]:
-        position, stop = ReportWord.LINES, ReportWord.LINES + self._capacity
+    def copy(self) -> Words:
+        """Returns what launches have written; none may be running."""
+        return self._words[: self._end()].copy()
+
+    def empty(self) -> None:
+        """Makes room for the next launches; again where Ctrl-C came in between."""
+        words = self._words
+        words[ReportWord.LINES : self._end()] = 0
+        words[ReportWord.PRINTED] = words[ReportWord.LOST] = 0
+        words[: ReportWord.PRINTED] = 0
+
+    def lines_of(self, words: Words) -> Iterator[Line]:
+        """Gives the printed lines of a copy."""
+        position, stop = ReportWord.LINES, len(words)
         sites = self.kernel.sites
         # Lines follow each other without gaps up to the first that found no room; its place is 0 still.
-        while position < stop and 0 < (number := int(self._words[position])) <= len(sites):
+        while position < stop and 0 < (number := int(words[position])) <= len(sites):
             site = sites[number - 1]
             text, stream = (
-                text_of(site, self._values(site, position + 1)),
+                text_of(site, _values(site, words, position + 1)),
                 self.streams.get(site.stream),
             )
             position += 1 + sum(map(_word_count, site.dtypes))
             end = position - ReportWord.LINES
             yield Line(stream, text if stream is None else stream.cut(text), end=end)
-        lost = int(self._words[ReportWord.LOST])
+        lost = int(words[ReportWord.LOST])
         if not lost:
             return
         stream = next(iter(self.streams.values()), None)
@@ -136,15 +162,11 @@ class KernelReport:
         # Behind all others, and behind what later launches would have printed.
         yield Line(stream, text, 0 if stream is None else lost, end=1 << 32)
 
-    def _values(self, site: Site, position: int) -> list[object]:
-        values: list[object] = []
-        for dtype in site.dtypes:
-            values.append(_value(self._words[position : position + 2], dtype))
-            position += _word_count(dtype)
-        return values
-
-    def _trap(self) -> KernelTrap:
-        kernel, words = self.kernel, self._words
+    def trap_of(self, words: Words) -> KernelTrap | None:
+        """Returns the failure of a copy."""
+        if not words[ReportWord.TRAPPED]:
+            return None
+        kernel = self.kernel
         number = int(words[ReportWord.SITE])
         unknown = Site(kind="assert", text="an unknown check failed")  # only of an image that lies
         site = kernel.sites[number] if number < len(kernel.sites) else unknown
@@ -153,15 +175,22 @@ class KernelReport:
         # An invocation that does several work-items is told by the first of them.
         every = tuple(n * lanes for n, lanes in zip(ids, kernel.lanes or (1, 1, 1), strict=False))
         work_item = every[kernel.abi.rank - self._rank :]
-        values = self._values(site, ReportWord.VALUES)
-        return trap_of(kernel.name, site, work_item, values)
+        return trap_of(kernel.name, site, work_item, _values(site, words, ReportWord.VALUES))
+
+
+def _values(site: Site, words: Words, position: int) -> list[object]:
+    values: list[object] = []
+    for dtype in site.dtypes:
+        values.append(_value(words[position : position + 2], dtype))
+        position += _word_count(dtype)
+    return values
 
 
 def _word_count(dtype: str) -> int:
     return 2 if dtype.endswith("64") else 1
 
 
-def _value(words: np.ndarray[Any, Any], dtype: str) -> object:
+def _value(words: Words, dtype: str) -> object:
     """Returns what a value was, as a Python number that prints as Python prints it."""
     size = np.dtype(_DTYPES[dtype]).itemsize
     scalar = np.frombuffer(words.tobytes()[:size], _DTYPES[dtype])[0]
@@ -172,14 +201,28 @@ class HostReport:
     """What a launch that ran on the host has to tell, at the time when a device would."""
 
     is_empty = False
+    prints = True
 
     def __init__(self, text: Output, trap: KernelTrap | None) -> None:
-        self._found = text, trap
+        self._text, self._trap = text, trap
         self.last_launch = 0
 
-    def take(self) -> tuple[Output, KernelTrap | None]:
-        """Returns the printed lines and the failure."""
-        return self._found
+    def copy(self) -> Words:
+        """Returns nothing: the host has written no words."""
+        return _NO_WORDS
+
+    def empty(self) -> None:
+        """Does nothing: it is read once."""
+
+    def lines_of(self, words: Words) -> Output:
+        """Returns the printed lines."""
+        del words
+        return self._text
+
+    def trap_of(self, words: Words) -> KernelTrap | None:
+        """Returns the failure."""
+        del words
+        return self._trap
 
     def add_to(self, queue: Queue, uses: Sequence[tuple[Tracked, bool]]) -> Event:
         """Notes the launch on a queue, so that the next wait, or read of what it wrote, shows the report.
@@ -199,6 +242,23 @@ class HostReport:
         return event
 
 
+class _Reading:
+    """What the report buffers of a queue held at one time."""
+
+    def __init__(self) -> None:
+        self.copies: dict[Report, Words] = {}
+        self.ends: list[tuple[Report, int | None]] | None = None
+        """See `PrintOrder.ends`."""
+        self.traps: list[KernelTrap] | None = None
+        self.is_complete = False
+
+    def lines(self) -> Iterator[Line]:
+        """Gives the printed lines in the order of the launches."""
+        return in_order(
+            {report: report.lines_of(words) for report, words in self.copies.items()}, self.ends or ()
+        )
+
+
 class QueueReports:
     """The report buffers of one queue."""
 
@@ -207,6 +267,8 @@ class QueueReports:
         self.pending: dict[Report, None] = {}
         """Those with launches that nobody has read after."""
         self.order = PrintOrder()
+        self.printer = Printer()
+        self._is_reading = False
 
     def of(
         self,
@@ -246,30 +308,61 @@ class QueueReports:
         self.pending[report] = None
 
     def unfinished(self, completed: int) -> int:
-        """Returns the timeline value to wait for before `take`: the last launch of kernels with something to say."""
+        """Returns the timeline value to wait for before `read`: the last launch of kernels with something to say."""
         values = [r.last_launch for r in tuple(self.pending) if r.last_launch > completed and not r.is_empty]
         return max(values, default=0)
 
-    def take(self, completed: int) -> tuple[Output, list[KernelTrap]]:
-        """Empties the buffers of kernels whose launches have all ended; returns lines and failures."""
-        texts: dict[Report, Output] = {}
-        traps: list[KernelTrap] = []
-        for report in tuple(self.pending):
-            if report.last_launch > completed:
-                continue
-            self.pending.pop(report, None)  # a finaliser that waits may have read it in between
-            if report.last_launch > completed:  # and one that launches has it read later
-                self.pending[report] = None
-                continue
+    def read(self, device: LogicalDevice, completed: int, note: Callable[..., object]) -> None:
+        """Empties the buffers of kernels whose launches have all ended, and hands what was in them to `printer`.
+
+        Does nothing in a finaliser that interrupts the same.  Call it with the device's lock held.
+
+        Args:
+            device: of the queue.
+            completed: how far its timeline is.
+            note: keeps the failures that it is given, each once.
+        """
+        if self._is_reading:
+            return
+        before, reading = device.half_way, _Reading()
+        interrupt: BaseException | None = None
+        try:
+            self._is_reading, device.half_way = True, self
+            while not reading.is_complete:
+                try:
+                    self._go_on(reading, completed, note)
+                except BaseException as error:  # nothing may be half read: go on first
+                    if not is_from_outside(error, interrupt):
+                        raise
+                    interrupt = error
+        finally:
+            self._is_reading, device.half_way = False, before
+        if interrupt is not None:
+            raise interrupt
+
+    def _go_on(self, reading: _Reading, completed: int, note: Callable[..., object]) -> None:
+        """Does what is left of a reading.  Ctrl-C may stop it anywhere; a second call goes on there."""
+        ended, copies = [r for r in tuple(self.pending) if r.last_launch <= completed], reading.copies
+        if reading.ends is None:
+            reading.ends = self.order.ends(completed)
+        for report in ended:
+            if report not in copies and not report.is_empty:
+                copies[report] = report.copy()
+        for report in copies:
+            report.empty()
+        self.order.forget(copies, completed)
+        for report in ended:
             if isinstance(report, KernelReport) and report.streams:
                 # A program may make a stream for each launch.
                 self._forget(report)
-            if report.is_empty:
-                continue
-            texts[report], trap = report.take()
-            if trap is not None:
-                traps.append(trap)
-        return self.order.take(texts, completed), traps
+        if reading.traps is None:
+            found = (report.trap_of(words) for report, words in copies.items())
+            reading.traps = [trap for trap in found if trap is not None]
+        note(*reading.traps)
+        steps = [partial(self.pending.pop, report, None) for report in ended]
+        if any(report.prints for report in copies):
+            steps.append(partial(self.printer.sources.append, reading.lines))
+        in_one_step(map(call, (*steps, partial(setattr, reading, "is_complete", True))))
 
     def _forget(self, report: KernelReport) -> None:
         for place in list(self._reports):  # kernels may go meanwhile, in other threads, and take theirs along
@@ -281,25 +374,3 @@ def _forget_place(reports: ref[QueueReports], place: object, _: object) -> None:
     found = reports()
     if found is not None:
         found.forget(place)
-
-
-def show(output: Output) -> None:
-    """Prints lines, each to where it belongs; neighbours at once."""
-    for stream, lines in groupby(output, key=lambda line: line.stream):
-        every = list(lines)
-        text = "".join(line.text for line in every)
-        if stream is None:
-            _print(text)
-        else:
-            stream.take(text, sum(line.lost for line in every))
-
-
-def _print(text: str) -> None:
-    """Writes to ``sys.stdout`` whatever it is now; without one, as under pythonw, nothing, as Python's print does."""
-    stdout = cast("TextIO | None", sys.stdout)
-    if stdout is None:
-        return
-    try:
-        stdout.write(text)
-    except UnicodeEncodeError as error:  # a wait is no place for it
-        stdout.write(text.encode(error.encoding, "backslashreplace").decode(error.encoding))

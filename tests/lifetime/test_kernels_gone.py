@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import linecache
 import math
@@ -204,7 +205,7 @@ def wait_with(action, queue):
 @pytest.mark.parametrize("line", range(40))
 def test_a_finaliser_reads_while_reports_are_read(device, capsys, line):
     """Between two lines of the module that reads reports another launch is made and waited for, as finalisers may:
-    neither wait fails."""
+    neither wait fails, but where a report is copied."""
     x = lp.zeros(1, device=device)
     kernel = lp.kernel_from_source(
         "@lp.kernel\ndef report(x: lp.Array[lp.f32]):\n    x[0] += 1.0\n    print(x[0])\n"
@@ -215,13 +216,14 @@ def test_a_finaliser_reads_while_reports_are_read(device, capsys, line):
     def interrupt():
         if next(passed, None) == 0:
             sys.settrace(None)
-            kernel[1].on(queue)(x).wait()
+            with contextlib.suppress(lp.InvalidError):
+                kernel[1].on(queue)(x).wait()
 
     kernel[1].on(queue)(x)
     wait_with(interrupt, queue)
     queue.wait()
-    assert "1.0" in capsys.readouterr().out.split()
-    assert x.numpy().tolist() in ([1.0], [2.0])
+    launches = int(x.numpy()[0])
+    assert capsys.readouterr().out.split() == ["1.0", "2.0"][:launches]
 
 
 def test_kernels_may_go_while_reports_of_others_are_read(device, capsys):
