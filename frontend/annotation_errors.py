@@ -11,11 +11,9 @@ from typing import Any, Union, cast, get_args, get_origin
 import numpy as np
 
 from ..ir.errors import CompileError, InvalidError
-from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
 from .errors import compile_error, signature_error
 from .source import FunctionSource, definition_location
 from .type_lookup import type_of_dtype
-from .types import FixedArrayType
 
 
 def annotation_error(
@@ -68,12 +66,6 @@ def replacement(name: str, annotation: object) -> str:
     example = getattr(annotation, "example", None)
     if isinstance(example, str):
         return f"write {name}: {example}"
-    if isinstance(annotation, FixedArrayType):
-        return (
-            f"write lp.Array[{annotation.element!r}, {1 + annotation.ndim}], or an lp.struct with a member of this type"
-            if 1 + annotation.ndim <= MAX_ARRAY_DIMENSIONS
-            else "make an lp.struct with a member of this type"
-        )
     if _is_union(annotation):
         kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
         if len(kinds) < len(get_args(annotation)):

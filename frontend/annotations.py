@@ -19,7 +19,7 @@ from .signature import NO_DEFAULT, ParameterSpec, Signature
 from .spec_constant import SpecializationId
 from .struct_types import parameters_of, raw_annotations, value_type_of
 from .struct_values import host_value
-from .types import Access, ArrayType, FixedArrayType, Target, Type, scalar_of, unaliased
+from .types import Access, ArrayType, Target, Type, scalar_of, unaliased
 
 
 class In(Annotation):
@@ -281,12 +281,12 @@ class _SignatureReader:
         if isinstance(missing, str):  # 3.14, as in `evaluate`
             parameters = (self.evaluate_text(name, missing), *parameters[1:])
         element = value_type_of(parameters[0])
-        if element is None or isinstance(element, FixedArrayType):
+        if element is None:
             from .annotation_errors import described, replacement
 
             raise self.error(
                 name,
-                f"'{name}': the element type of {spelling}[…] is no scalar, vector or struct type: "
+                f"'{name}': the element type of {spelling}[…] is no scalar, vector, struct or fixed array type: "
                 f"found {described(parameters[0])}",
                 "LP2014",
                 replacement(name, parameters[0]),

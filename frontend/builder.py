@@ -346,7 +346,7 @@ def _described(fb: FunctionBuilder, position: int, parameter: ParameterSpec) -> 
         is_image = isinstance(type_, ImageType)
         described = KernelParameter(
             name=name,
-            dtype=type_.element.spelling,
+            dtype=type_.element_spelling,
             ndim=type_.ndim,
             access=_access(fb, position, type_),
             may_alias=type_.access == "read_write" and not is_image,
@@ -354,7 +354,7 @@ def _described(fb: FunctionBuilder, position: int, parameter: ParameterSpec) -> 
         )
         return [described]
     if isinstance(type_, LocalArrayType):
-        return [KernelParameter(name=name, dtype=type_.element.spelling, ndim=type_.ndim, is_shared=True)]
+        return [KernelParameter(name=name, dtype=type_.element_spelling, ndim=type_.ndim, is_shared=True)]
     if isinstance(type_, StreamType):
         return [KernelParameter(name=name, dtype=type_.spelling)]
     if isinstance(type_, ConstType):

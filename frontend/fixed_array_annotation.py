@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import cast
 
 from ..ir.errors import CompileError, InvalidError
+from .struct_types import value_type_of
 from .types import MAX_SCALARS, FixedArrayType, TypeSpelling, integer_of, scalar_of
+from .vector_types import VecType
 
 
 class FixedArray(TypeSpelling):
@@ -23,7 +25,7 @@ class FixedArray(TypeSpelling):
         if element is None:
             raise CompileError(
                 "lp.FixedArray[element, n, …]: the element is a lapilli scalar type such as lp.f32; "
-                f"found {parts[0] if parts else 'nothing'!r}",
+                f"found {parts[0] if parts else 'nothing'!r}{_instead(parts)}",
                 code="LP2018",
             )
         if len(parts) == 1:
@@ -39,6 +41,20 @@ class FixedArray(TypeSpelling):
                 code="LP2018",
             )
         return found
+
+
+def _instead(parts: tuple[object, ...]) -> str:
+    """Returns what to write for fixed arrays of vectors, of fixed arrays and of structs."""
+    element = value_type_of(parts[0]) if parts else None
+    if isinstance(element, VecType | FixedArrayType):
+        inner = element.shape if isinstance(element, FixedArrayType) else (element.size,)
+        lengths = ", ".join(map(str, (*parts[1:], *inner)))
+        return f"; add dimensions: lp.FixedArray[{element.element!r}, {lengths}]"
+    if element is not None:
+        return (
+            "; give each of its members a fixed array, or make it an array of its own with a dimension more"
+        )
+    return ""
 
 
 def _length(value: object) -> int:

@@ -74,7 +74,7 @@ def _runtime_parameters(signature: Signature) -> Iterator[RuntimeParameter]:
             access = kind.access if isinstance(kind, ArrayType) else "local"
             if isinstance(kind, ImageType):
                 access = "sampled" if kind.is_sampled else "image"
-            yield RuntimeParameter(parameter.name, kind.element.spelling, kind.ndim, access)
+            yield RuntimeParameter(parameter.name, kind.element_spelling, kind.ndim, access)
         elif isinstance(kind, StreamType):
             yield RuntimeParameter(parameter.name, kind.spelling, 0)
         elif not isinstance(kind, ConstType):  # which is in the code
@@ -266,8 +266,10 @@ def _image(record: TypeRecord) -> ImageType:
 
 def _local(record: TypeRecord) -> LocalArrayType:
     element = None if record.element is None else _type(record.element, MAX_DEPTH - 1)
-    if not isinstance(element, ScalarType | VecType | StructType):
-        raise InvalidError("an array in the memory of a work-group has numbers, vectors or structs")
+    if not isinstance(element, ScalarType | VecType | FixedArrayType | StructType):
+        raise InvalidError(
+            "an array in the memory of a work-group has numbers, vectors, fixed arrays or structs"
+        )
     return LocalArrayType(element, record.shape[0])
 
 

@@ -12,7 +12,7 @@ from typing import Final, Literal, NoReturn, cast
 from ..ir.errors import CompileError, InvalidError
 from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
 from .struct_types import value_type_of
-from .types import MAX_DIMENSIONS, FixedArrayType, Type, integer_of
+from .types import MAX_DIMENSIONS, Type, array_spelling, integer_of
 from .vector_types import MAX_SHARED_COMPONENTS, VecType
 
 WorkItemKind = Literal["item", "nd_item", "group", "sub_group", "id", "nd_range"]
@@ -77,6 +77,11 @@ class LocalArrayType(Type):
 
     element: Type
     ndim: int = 1
+
+    @property
+    def element_spelling(self) -> str:
+        """How arrays spell their elements."""
+        return array_spelling(self.element)
 
     @property
     def spelling(self) -> str:
@@ -193,11 +198,8 @@ class LocalArray(Annotation):
         element = value_type_of(parts[0]) if parts else None
         ndim = parts[1] if len(parts) > 1 else 1
         is_long = isinstance(element, VecType) and not 2 <= element.size <= MAX_SHARED_COMPONENTS
-        is_fixed = isinstance(element, FixedArrayType)
-        if element is None or is_long or is_fixed or len(parts) > 2:
+        if element is None or is_long or len(parts) > 2:
             found = ", ".join(map(repr, parts)) or "nothing"
-            if is_fixed:
-                found += "; make it a member of an lp.struct"
             raise CompileError(
                 "lp.LocalArray[element, ndim]: expected a type such as lp.f32 or lp.f32x4 and 1 to "
                 f"{MAX_ARRAY_DIMENSIONS} dimensions, found {found}",

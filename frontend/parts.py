@@ -76,14 +76,17 @@ def _part_below(fb: FunctionBuilder, node: ast.expr) -> ElementPart | None:
     if isinstance(node, ast.Attribute) and isinstance(outer.type, VecType) and len(node.attr) > 1:
         positions = _swizzle_positions(fb, outer.type, node)
         return ElementPart(outer.element, outer.type, outer.path, positions)
-    if isinstance(node, ast.Attribute) and _is_method(outer.type, node.attr):
-        return None  # called of the element that is read
+    if isinstance(node, ast.Attribute) and _is_of_value(outer.type, node.attr):
+        return None  # asked of the element that is read
     steps, kind = _steps(fb, outer.type, node)
     return ElementPart(outer.element, kind, (*outer.path, *steps))
 
 
-def _is_method(kind: Type, name: str) -> bool:
-    return isinstance(kind, StructType) and kind.index_of(name) is None and kind.method(name) is not None
+def _is_of_value(kind: Type, name: str) -> bool:
+    """Whether it is no part: a struct's method, ``m.T`` and ``m.shape`` of a fixed array, ``v.dtype``."""
+    if isinstance(kind, StructType):
+        return kind.index_of(name) is None and kind.method(name) is not None
+    return isinstance(kind, FixedArrayType) or (isinstance(kind, VecType) and name == "dtype")
 
 
 def _below_swizzle(

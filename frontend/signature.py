@@ -113,11 +113,11 @@ def _runtime_parameters(name: str, type_: Type) -> list[RuntimeParameter]:
     if isinstance(type_, ImageType):
         return [image_parameter(name, type_)]
     if isinstance(type_, ArrayType):
-        dtype = type_.element.spelling
+        dtype = type_.element_spelling
         access = "read" if type_.access == "constant" else type_.access
         return [BufferParameter(name=name, dtype=dtype, ndim=type_.ndim, access=access)]
     if isinstance(type_, LocalArrayType):
-        return [LocalParameter(name=name, dtype=type_.element.spelling, ndim=type_.ndim)]
+        return [LocalParameter(name=name, dtype=type_.element_spelling, ndim=type_.ndim)]
     if isinstance(type_, StreamType):
         return [StreamParameter(name=name)]
     if isinstance(type_, ConstType):

@@ -42,6 +42,10 @@ MAX_DIMENSIONS = 3
 """Dimensions of launch ranges and images (Vulkan has three)."""
 
 
+VECTOR_SIZES = (1, 2, 3, 4, 8, 16)
+"""Components that vectors may have, as SYCL's ``vec``.  SPIR-V has vectors of 2 to 4; in kernels a vector is its
+scalars, and in memory those of other sizes are arrays."""
+
 MAX_SCALARS = 1 << 16
 """Numbers that a value may be made of: they are computed one by one.  Arrays have no such limit."""
 
@@ -307,6 +311,16 @@ class FixedArrayType(Type):
         return f"lp.FixedArray[{self.element!r}, {', '.join(map(str, self.shape))}]"
 
 
+def array_spelling(kind: Type) -> str:
+    """Returns how arrays spell a type of elements.
+
+    NumPy has one dtype for ``FixedArray[f32, 4]`` and ``Vec[f32, 4]``; so have arrays.
+    """
+    if isinstance(kind, FixedArrayType) and kind.ndim == 1 and kind.size in VECTOR_SIZES:
+        return f"Vec[{kind.element.spelling}, {kind.size}]"
+    return kind.spelling
+
+
 def scalar_of(value: object) -> ScalarType | None:
     """Returns the scalar type that `value` stands for (``lp.f32``; Python's int, float, bool), or None."""
     if isinstance(value, ScalarType):
@@ -357,6 +371,11 @@ class ArrayType(Type):
         if self.access == "constant":
             return f"In[{self.element}, {self.ndim}, constant_buffer]"
         return f"{_SPELLED[self.access]}[{self.element}{f', {self.ndim}' if self.ndim != 1 else ''}]"
+
+    @property
+    def element_spelling(self) -> str:
+        """How arrays spell their elements."""
+        return array_spelling(self.element)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -12,14 +12,20 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..ir.errors import CompileError, InvalidError
-from .types import SCALAR_TYPES, FixedArrayType, ScalarType, Type, TypeSpelling, integer_of, scalar_of
+from .types import (
+    SCALAR_TYPES,
+    VECTOR_SIZES,
+    FixedArrayType,
+    ScalarType,
+    Type,
+    TypeSpelling,
+    integer_of,
+    scalar_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-VECTOR_SIZES = (1, 2, 3, 4, 8, 16)
-"""Components that vectors may have, as SYCL's ``vec``.  SPIR-V has vectors of 2 to 4; in kernels a vector is its
-scalars, and in memory those of other sizes are arrays."""
 MAX_SHARED_COMPONENTS = 4
 """Of the elements of arrays that a kernel makes."""
 

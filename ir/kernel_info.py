@@ -16,6 +16,8 @@ from .size_arithmetic import SizeNode
 UNIFORM_BLOCK_BYTES = 1 << 16
 """Of a uniform buffer of a kernel written in Python: its arrays have a fixed length, and the array that a launch
 gives may be shorter."""
+COMPOSITES = ("Vec[", "FixedArray[", "{")
+"""How the spellings of elements begin that are no scalars: vectors, fixed arrays, structs."""
 STREAM_DTYPE = "Stream"
 """The type of stream parameters, as lapilli spells it."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..ir.errors import InvalidError
 from ..ir.kernel_info import (
+    COMPOSITES,
     IMAGE_DESCRIPTORS,
     MAXIMUM_SITE_VALUES,
     SITE_KINDS,
@@ -232,9 +233,7 @@ def _parameter_problems(parameter: Parameter) -> Iterator[str]:
             yield f"{parameter.least_bytes} bytes at least"
         yield from _buffer_problems(parameter)
     elif not isinstance(parameter, StreamParameter):
-        is_composite = parameter.dtype.startswith(("Vec[", "{")) and not isinstance(
-            parameter, ScalarParameter
-        )
+        is_composite = parameter.dtype.startswith(COMPOSITES) and not isinstance(parameter, ScalarParameter)
         if parameter.dtype not in DTYPE_BYTES and not is_composite:
             yield f"no data type is called {parameter.dtype!r}"
         if isinstance(parameter, LocalParameter):

@@ -234,6 +234,11 @@ class ArgumentChecker:
         elif parameter.dtype == f"Vec[{array.spelling}, {array.shape[-1]}]":
             vector = f"{array.spelling}x{array.shape[-1]}"
             message += f"; lp.asarray(x, lp.{vector}) makes vectors of the last dimension"
+        elif parameter.dtype.startswith(f"FixedArray[{array.spelling}, "):
+            lengths = parameter.dtype.partition(", ")[2].removesuffix("]")
+            if array.shape[-1 - lengths.count(", ") :] == tuple(map(int, lengths.split(", "))):
+                fixed = f"lp.FixedArray[lp.{array.spelling}, {lengths}]"
+                message += f"; lp.asarray(x, {fixed}) makes such elements of the last dimensions"
         raise KernelArgumentError(message)
 
     def _scalar(self, index: int, arg: object, dtype: str) -> Scalar:

@@ -244,7 +244,9 @@ def _asarray_of(source: object, spelling: str, device: Device | str | None, queu
     dtype = numpy_dtype(spelling)
     host = host_array(source, spelling, "asarray")
     parts = dtype.shape
-    if parts and (host.ndim < 2 or host.shape[-len(parts) :] != parts):
-        raise InvalidError(f"an array of {spelling} takes host shape (n, {parts[0]}); found {host.shape}")
+    if parts and (host.ndim < 1 + len(parts) or host.shape[-len(parts) :] != parts):
+        raise InvalidError(
+            f"an array of {spelling} takes host shape (n, {', '.join(map(str, parts))}); found {host.shape}"
+        )
     shape = host.shape[: host.ndim - len(parts)] if parts else np.atleast_1d(host).shape
     return empty(shape, spelling, device=device, queue=queue).copy_from(host.reshape((*shape, *parts)))

@@ -1,6 +1,7 @@
-"""Vectors and structs as elements of arrays: lapilli's spelling and NumPy's dtype of them.
+"""Vectors, fixed arrays and structs as elements of arrays: lapilli's spelling and NumPy's dtype of them.
 
-A vector is ``Vec[f32, 4]``, with dtype ``('<f4', (4,))``.  A struct is spelt by its layout,
+A vector is ``Vec[f32, 4]``, with dtype ``('<f4', (4,))``; so is a fixed array of as many numbers, and others are
+``FixedArray[f32, 3, 3]``.  A struct is spelt by its layout,
 ``{x: f32 @0, v: f32[3] @4; 16}``: members with type and offset, then the size, all in bytes.  Two structs of one
 layout and the same names are the same to arrays, whatever class or dtype they come from.
 """
@@ -33,14 +34,34 @@ def composite_dtype(spelling: str) -> np.dtype[Any]:
 
 
 def composite_spelling(dtype: np.dtype[Any]) -> str:
-    """Returns how lapilli spells a subarray dtype of as many elements as `VECTOR_SIZES` has, or a structured one.
+    """Returns how lapilli spells a subarray dtype or a structured one.
 
     Raises:
         InvalidError: a member that kernels do not have.
     """
-    if dtype.subdtype is not None:
-        return f"Vec[{_member(dtype.subdtype[0], 0)}, {dtype.shape[0]}]"
-    return _member(dtype, 0)
+    if dtype.subdtype is None:
+        return _member(dtype, 0)
+    if dtype.base.names is not None:
+        raise InvalidError(
+            f"arrays cannot hold dtype {dtype}: give the shape to the array, and its base the dtype"
+        )
+    return _fixed_spelling(_member(dtype.base, 0), dtype.shape)
+
+
+def fixed_spelling(spelling: str) -> str:
+    """Returns how arrays spell ``FixedArray[f32, 3, 3]``: as a vector where NumPy has no other dtype for it.
+
+    Raises:
+        InvalidError: it is not spelt like one.
+    """
+    shape = composite_dtype(spelling).shape
+    return _fixed_spelling(spelling.removeprefix("FixedArray[").partition(",")[0], shape)
+
+
+def _fixed_spelling(element: str, shape: tuple[int, ...]) -> str:
+    if len(shape) == 1 and shape[0] in VECTOR_SIZES:
+        return f"Vec[{element}, {shape[0]}]"
+    return f"FixedArray[{element}, {', '.join(map(str, shape))}]"
 
 
 def _member(dtype: np.dtype[Any], depth: int) -> str:
@@ -72,7 +93,10 @@ class _Reader:
 
     def read(self) -> np.dtype[Any]:
         try:
-            found = self._vector() if self.text.startswith("Vec[") else self._type(0)
+            if self._peek("Vec["):
+                found = self._vector()
+            else:
+                found = self._fixed() if self._peek("FixedArray[") else self._type(0)
         except (ValueError, TypeError, KeyError, OverflowError) as error:
             raise self._error() from error
         if self.position != len(self.text):
@@ -91,6 +115,17 @@ class _Reader:
         if size not in VECTOR_SIZES:
             raise self._error()
         return np.dtype((element, (size,)))
+
+    def _fixed(self) -> np.dtype[Any]:
+        self._expect("FixedArray[")
+        element, shape = self._scalar(), list[int]()
+        while self._peek(", "):
+            self._expect(", ")
+            shape.append(self._number())
+        self._expect("]")
+        if not shape or min(shape) < 1 or len(shape) > MAX_NESTING:
+            raise self._error()
+        return np.dtype((element, tuple(shape)))
 
     def _type(self, depth: int) -> np.dtype[Any]:
         if depth > MAX_NESTING:

@@ -1,4 +1,4 @@
-"""One vector or struct as a NumPy element: what `fill` writes."""
+"""One vector, fixed array or struct as a NumPy element: what `fill` writes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def composite_element(value: object, dtype: np.dtype[Any], spelling: str) -> np.
     host = np.asarray(value)
     if host.dtype.kind not in "biuf" or host.shape not in ((), dtype.shape):
         raise InvalidError(
-            f"expected one number or {dtype.shape[0]} for an array of {spelling}; found {value!r}"
+            f"expected one number or {' × '.join(map(str, dtype.shape))} for an array of {spelling}; found {value!r}"
         )
     base = dtype.base
     if base.kind in "iu":

@@ -70,6 +70,10 @@ def spelling_of(dtype: object) -> str:
     named = dtype if isinstance(dtype, str) else getattr(dtype, "spelling", None)
     if isinstance(named, str) and (named in SIZE_BYTES or named.startswith(("Vec[", "{"))):
         return named
+    if isinstance(named, str) and named.startswith("FixedArray["):  # vectors have the same dtypes
+        from .composite_dtypes import fixed_spelling
+
+        return fixed_spelling(named)
     try:
         found: np.dtype[Any] = np.dtype(dtype)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType]
     except (TypeError, ValueError, SyntaxError) as error:  # NumPy parses texts such as "f4,i4"
@@ -83,10 +87,9 @@ def spelling_of(dtype: object) -> str:
     if found.name == "bfloat16":
         return "bf16"
     if found.names is not None or found.subdtype is not None:
-        from .composite_dtypes import VECTOR_SIZES, composite_spelling
+        from .composite_dtypes import composite_spelling
 
-        if found.names is not None or (len(found.shape) == 1 and found.shape[0] in VECTOR_SIZES):
-            return composite_spelling(found)
+        return composite_spelling(found)
     instead = ""
     if found.kind == "c" and found.itemsize <= 16:
         instead = (

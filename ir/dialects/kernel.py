@@ -37,7 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import elements, integer, integers, memref_element_type, memref_rank
 from ..attributes import i32_attribute, text_attribute
-from ..kernel_info import STREAM_DTYPE
+from ..kernel_info import COMPOSITES, STREAM_DTYPE
 from . import kernel_atomic, kernel_image, kernel_reports
 from .kernel_fields import LoadFieldOp, StoreFieldOp
 from .kernel_image import ImageType
@@ -113,7 +113,8 @@ class KernelParameter:
 
     name: str
     dtype: str
-    """Scalar or element type: one of `DTYPES`; of arrays also ``Vec[f32, 4]`` or a struct's layout in braces."""
+    """Scalar or element type: one of `DTYPES`; of arrays also ``Vec[f32, 4]``, ``FixedArray[f32, 3, 3]`` or a
+    struct's layout in braces."""
     ndim: int | None = None
     """Dimensions of an array; None for a scalar."""
     access: str = "read_write"
@@ -184,7 +185,7 @@ def _parse_parameter(index: int, entry: Attribute, type_: Attribute) -> KernelPa
     name, dtype, ndim = _string(entry, "name", where), _string(entry, "dtype", where), entry.data.get("ndim")
     if dtype == STREAM_DTYPE and (ndim is not None or type_ != i32):
         raise VerifyException(f"{where}: a stream is an i32 of no meaning, found {type_}")
-    if dtype not in (*DTYPES, STREAM_DTYPE) and (ndim is None or not dtype.startswith(("Vec[", "{"))):
+    if dtype not in (*DTYPES, STREAM_DTYPE) and (ndim is None or not dtype.startswith(COMPOSITES)):
         raise VerifyException(f"{where}: unknown dtype '{dtype}', expected one of {', '.join(DTYPES)}")
     if isinstance(type_, MemRefType | ImageType) != (ndim is not None):
         raise VerifyException(

@@ -166,10 +166,10 @@ def test_captured_names_win_over_local_ones() -> None:
         ("def k(a: np.ndarray): pass", "LP2012", "found the class numpy.ndarray", "a: np.ndarray"),
         ("def k(a: list[f32]): pass", "LP2012", "found list[lp.f32]", "a: list[f32]"),
         (
-            "def k(a: In[FixedArray[f32, 3]]): pass",
+            "def k(a: In[In[f32]]): pass",
             "LP2014",
-            "no scalar, vector or struct",
-            "a: In[FixedArray[f32, 3]]",
+            "no scalar, vector, struct or fixed array",
+            "a: In[In[f32]]",
         ),
         ("def k(a: Array): pass", "LP2014", "'a': lp.Array without an element type", "a: Array"),
         ("def k(a: In): pass", "LP2014", "'a': lp.In without an element type", "a: In"),

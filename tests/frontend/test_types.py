@@ -13,6 +13,7 @@ import pytest
 import lapilli as lp
 from lapilli.frontend import types as t
 from lapilli.frontend.type_lookup import parse_type, type_of_dtype
+from lapilli.frontend.vector_types import VecType
 from lapilli.ir.errors import CompileError, FeatureNotSupportedError, InvalidError, KernelArgumentError
 
 SCALARS = list(t.SCALAR_TYPES.values())
@@ -134,6 +135,12 @@ def test_fixed_array_values() -> None:
         fixed([1, 2, 3])
 
 
+@lp.struct
+class Pair:
+    a: lp.f32
+    b: lp.i32
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
@@ -146,6 +153,9 @@ def test_fixed_array_values() -> None:
             (np.float32, 3),
             "the element is a lapilli scalar type such as lp.f32; found <class 'numpy.float32'>",
         ),
+        ((t.FixedArrayType(t.f32, (3, 3)), 8), r"add dimensions: lp.FixedArray\[lp.f32, 8, 3, 3\]"),
+        ((VecType(t.f32, 3), 8), r"add dimensions: lp.FixedArray\[lp.f32, 8, 3\]"),
+        ((Pair, 8), "give each of its members a fixed array"),
     ],
 )
 def test_fixed_array_refuses(parameters: object, message: str) -> None:

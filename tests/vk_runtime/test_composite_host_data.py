@@ -22,6 +22,39 @@ def test_sequences_of_vectors(device):
     np.testing.assert_array_equal(array.fill([1, 2]).numpy(), [[1, 2], [1, 2]])
 
 
+def test_fixed_arrays(device):
+    matrix, host = lp.FixedArray[lp.i32, 2, 3], np.arange(24, dtype=np.int32).reshape(2, 2, 2, 3)
+    array = lp.asarray(host, matrix, device=device)
+    assert array.shape == (2, 2) and array.signature == "Array[FixedArray[i32, 2, 3], 2]"
+    assert array.dtype == matrix.dtype and array.nbytes == host.nbytes
+    np.testing.assert_array_equal(array.reshape(4).numpy(), host.reshape(4, 2, 3))
+    np.testing.assert_array_equal(array.fill(host[1, 1]).numpy()[0, 1], host[1, 1])
+    assert (
+        not lp.zeros_like(array).numpy().any() and lp.ones(3, matrix.dtype, device=device).numpy().sum() == 18
+    )
+    same = [lp.zeros(2, t, device=device).signature for t in (lp.FixedArray[lp.i32, 4], "FixedArray[i32, 4]")]
+    assert same == ["Array[Vec[i32, 4]]"] * 2  # NumPy has one dtype for both
+
+
+def test_fixed_arrays_that_do_not_fit(device):
+    matrix = lp.FixedArray[lp.i32, 2, 3]
+    with pytest.raises(lp.InvalidError, match=r"takes host shape \(n, 2, 3\); found \(2, 3\)"):
+        lp.asarray(np.zeros((2, 3), np.int32), matrix, device=device)
+    with pytest.raises(lp.InvalidError, match="one number or 2 × 3"):
+        lp.full(2, [1, 2], matrix, device=device)
+    for text in (
+        "FixedArray[i32]",
+        "FixedArray[i32, 0]",
+        "FixedArray[i33, 2]",
+        "FixedArray[i32, 2",
+        "FixedArray[",
+    ):
+        with pytest.raises(lp.InvalidError, match="is no element type of an array"):
+            lp.zeros(1, text, device=device)
+    with pytest.raises(lp.InvalidError, match="arrays cannot hold"):
+        lp.zeros(1, np.dtype((Item.dtype, (2,))), device=device)
+
+
 @pytest.mark.parametrize("values", [[[1.5, 2]], [[1 << 31, 0]], [["a", "b"]], [[1, 2], [3]]])
 def test_sequences_that_do_not_fit(device, values):
     with pytest.raises(lp.InvalidError):
