@@ -57,6 +57,8 @@ _FLOAT_OPS: dict[str, type[Operation]] = {
 }
 _BITWISE = ("BitAnd", "BitOr", "BitXor")
 _SHIFTS = ("LShift", "RShift")
+_LONGEST_BASE = 15
+"""Digits of a literal that a message writes as a float."""
 
 
 @expression(ast.BinOp)
@@ -169,7 +171,7 @@ def _fold_literals(fb: FunctionBuilder, operator: str, left: Scalar, right: Scal
     if (operator in _BITWISE or operator in _SHIFTS) and (isinstance(a, float) or isinstance(b, float)):
         raise fb.error(node, f"operator {SYMBOLS[operator]} takes integers, found a float literal", "LP2033")
     if operator == "Pow" and isinstance(a, int) and isinstance(b, int) and b < 0:
-        raise negative_exponent(fb, node)
+        raise negative_exponent(fb, node, a)
     if operator in _SHIFTS and b < 0:
         other = ">>" if operator == "LShift" else "<<"
         hint = f"shift the other way: {other} {-b}"
@@ -180,13 +182,15 @@ def _fold_literals(fb: FunctionBuilder, operator: str, left: Scalar, right: Scal
         raise fb.too_large(node, "the value of this literal expression") from None
 
 
-def negative_exponent(fb: FunctionBuilder, node: ast.AST) -> Exception:
-    """Makes the error for ``i ** -1`` of an integer."""
+def negative_exponent(fb: FunctionBuilder, node: ast.AST, base: int | None = None) -> Exception:
+    """Makes the error for ``i ** -1`` of an integer, which may be a literal."""
     return fb.error(
         node,
         "an integer to a negative power is no integer",
         "LP2043",
-        hint="convert the base to a float: lp.f32(x) ** -1",
+        hint="convert the base to a float: lp.f32(x) ** -1"
+        if base is None or len(str(base)) > _LONGEST_BASE
+        else f"write a float: {float(base)} ** -n",
     )
 
 

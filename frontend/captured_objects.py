@@ -143,6 +143,11 @@ def _captured_hint(obj: object) -> str:
         return "write the range in the kernel, with numbers captured from outside"
     if isinstance(obj, bytes | bytearray):
         return "capture np.frombuffer(x, np.uint8), or pass that as an lp.Array argument"
+    if isinstance(obj, list) and obj and set(map(type, cast("list[object]", obj))) <= {int, float, bool}:
+        return (
+            "capture a table that takes any index, np.array(x, np.int32) or np.float32 around the kernel; "
+            "or a tuple for indices that are known when it is compiled; or pass an lp.Array"
+        )
     if isinstance(obj, list | dict | set | frozenset):
         return "capture a tuple instead, or pass the data as an lp.Array argument"
     if callable(obj):

@@ -85,11 +85,15 @@ def _misfit(fb: FunctionBuilder, value: Scalar, target: ScalarType, node: ast.AS
             "LP2035",
             hint=f"the number of the same bits is lp.{target.name}({const}); numbers below zero need a signed type",
         )
+    unsigned = f"u{target.bits}"
+    holds = target.kind == "int" and isinstance(const, int) and 0 <= const < 1 << target.bits
     return fb.error(
         node,
         f"the literal {spelled} does not fit {describe(Scalar(target))}{limits}",
         "LP2035",
-        hint=f"convert it explicitly, or use a wider type such as {wider}",
+        hint=f"lp.{unsigned} holds it: write lp.{unsigned}({spelled}), and lp.{unsigned}(…) around what it meets"
+        if holds
+        else f"convert it explicitly, or use a wider type such as {wider}",
     )
 
 

@@ -42,6 +42,10 @@ class UnknownTypeError(Exception):
     """While types are inferred: an operand's type is not known yet."""
 
 
+_INTEGERS_WANTED = frozenset(("LP2033", "LP2036", "LP2041", "LP2050"))
+"""Codes of messages about a float where an integer is wanted, among others."""
+
+
 @dataclass
 class AccessUse:
     """What a function does with one of its array parameters."""
@@ -312,8 +316,16 @@ class FunctionBuilder:
             message,
             code=code,
             hint=hint,
-            notes=[*notes, *self.module.call_notes()],
+            notes=[*notes, *self._joined_notes(node, code), *self.module.call_notes()],
         )
+
+    def _joined_notes(self, node: ast.AST | None, code: str) -> Sequence[Diagnostic]:
+        """Returns where variables in `node` became floats, if it stands where integers do."""
+        if node is None or code not in _INTEGERS_WANTED:
+            return ()
+        from .joined_floats import joined_floats  # only for messages
+
+        return joined_floats(self.source, node, self.variable_types)
 
     def warn(self, node: ast.AST, message: str) -> None:
         """Adds a warning: what stands at `node` runs, and may not be meant."""
