@@ -7,6 +7,7 @@ then interpreted: its arrays and images are read from their device, and written 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -39,8 +40,12 @@ if TYPE_CHECKING:
 
     from ..vk_runtime.launch_record import LaunchRecord
     from ..vk_runtime.queue import Queue
+    from ..vk_runtime.scalars import Scalar
     from .kernel import KernelFunction
     from .spec_constant import SpecializationId
+
+# Taken from where a launch reads its arrays to where it writes them back: what others stored between would be lost.
+_one_at_a_time = threading.RLock()
 
 _DEFAULT_LOCAL_SIZES = {1: (64,), 2: (4, 16), 3: (2, 4, 8)}
 
@@ -127,22 +132,36 @@ def interpret_launch(
         KernelTrap: the kernel does what no kernel may.
         KernelArgumentError: arguments that do not suit the parameters.
     """
-    scalars = iter(record.scalars(values))
     device, plan = queue.device, record.plan
-    hosts = DeviceArguments(scalars)
-    names = [parameter.name for parameter in kernel.signature.runtime_parameters]
-    streams = {name: value for name, value in zip(names, values, strict=True) if isinstance(value, Stream)}
-    with quiet():  # what earlier launches report waits for a wait of the user's
-        for event in events:
-            event.wait()
-        bound = [
-            hosts.argument(p, value)
-            for p, value in zip(kernel.signature.runtime_parameters, values, strict=True)
-        ]
+    scalars = list(record.scalars(values))
     module = _module(kernel, len(plan.range_), device.target_env.optional_aspects, constants)
     shape = LaunchShape(range_=plan.range_, local=plan.local)
     size = max(device.info.sub_group_sizes, default=DEFAULT_SUB_GROUP_SIZE)
-    trace.record("launch", kernel=kernel.name, device=device.selector)
+    options = Options(sub_group_size=min(size, 128))
+    with quiet():  # what earlier launches report waits for a wait of the user's
+        for event in events:
+            event.wait()
+    with _one_at_a_time:
+        return _launch(kernel, queue, values, scalars, (module, shape, dict(spec), options))
+
+
+def _launch(
+    kernel: KernelFunction,
+    queue: Queue,
+    values: Sequence[object],
+    scalars: Sequence[Scalar],
+    launch: tuple[ModuleOp, LaunchShape, Mapping[str, bytes], Options],
+) -> Event:
+    """Reads a launch's memory, interprets it, and writes back what it stored; returns an event that is done."""
+    module, shape, spec, options = launch
+    parameters = kernel.signature.runtime_parameters
+    streams = {
+        p.name: value for p, value in zip(parameters, values, strict=True) if isinstance(value, Stream)
+    }
+    hosts = DeviceArguments(iter(scalars))
+    with quiet():
+        bound = [hosts.argument(p, value) for p, value in zip(parameters, values, strict=True)]
+    trace.record("launch", kernel=kernel.name, device=queue.device.selector)
     changed: frozenset[int] = frozenset(range(len(bound)))  # where it traps, as far as it came
     printed: Output = []
 
@@ -152,9 +171,8 @@ def interpret_launch(
 
     failed: KernelTrap | None = None
     try:
-        options = Options(sub_group_size=min(size, 128))
         changed = interpret_module(
-            module, kernel.name, shape, bound, spec_values=dict(spec), options=options, write=write
+            module, kernel.name, shape, bound, spec_values=spec, options=options, write=write
         )
     except KernelTrap as trap:
         if trap.code != KernelTrap.code:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -328,3 +329,15 @@ def test_two_views_of_one_memory_are_one(device):
     with config.override(interpret=True):
         through_two_shapes[4](x, x.reshape(2, 2))
     assert x.numpy().tolist() == [1, 2, 3, 4]
+
+
+def test_launches_of_several_threads_on_one_array_come_one_after_the_other(device):
+    @lp.kernel
+    def counts(x: lp.Array[lp.i32]):
+        x[lp.global_id(0)] += 1
+
+    x = lp.zeros(64, lp.i32, device=device)
+    with config.override(interpret=True), ThreadPoolExecutor(6) as pool:
+        for launch in [pool.submit(counts[64], x) for _ in range(120)]:
+            launch.result()
+    assert x.numpy().tolist() == [120] * 64
