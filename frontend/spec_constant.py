@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 
 from ..ir.errors import KernelArgumentError
+from ..ir.public_names import PublicNames
 from .host_values import MISFIT_CODE
 from .struct_types import StructType, dtype_of, scalar_leaves, size_of, value_type_of
 from .struct_values import from_record, struct_of_value, to_record, zero_of
@@ -47,7 +48,13 @@ class Leaf:
     """Size in the host value; a bool is 1."""
 
 
-class SpecializationId:
+class SpecializationId(
+    metaclass=PublicNames,
+    internal="""
+    default_bytes describe from_bytes keep leaves living of_file of_parameter of_text size_bytes suggest_name symbol
+    to_bytes
+    """,
+):
     """A specialization constant: ``COEFF = lp.SpecializationId(lp.FixedArray[lp.f32, 3, 3])``.
 
     Args:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, cast
 
 from .errors import InvalidError
 from .process_object import ProcessObject
+from .public_names import PublicNames
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -58,7 +59,11 @@ class Manipulator:
         return f"lp.Stream.{self.name}" + ("" if self.value is None else f"({self.value})")
 
 
-class Stream(ProcessObject):
+class Stream(
+    ProcessObject,
+    metaclass=PublicNames,
+    internal="cut take",
+):
     """A stream that kernels write text to: parameter ``out: lp.Stream``, in the kernel ``out << i << lp.Stream.endl``.
 
     Each chain of ``<<`` is one statement, which comes out whole, when somebody next waits or reads.  The statements of

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from ..ir.errors import Error, InvalidError, for_user, user_facing
+from ..ir.public_names import PublicNames
 from . import tracked
 from .array_operators import refuse_operators
 from .dtypes import array_signature, numpy_dtype
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
     from .device import Device
 
 
-class Array:
+class Array(
+    metaclass=PublicNames,
+    internal="buffer has_moved_from replace_buffer require_same signature spelling",
+):
     """An array on a device: memory for kernels, with a shape and an element type.
 
     Made by ``lp.asarray(numpy_array)``, ``lp.empty(shape, dtype)``, ``lp.zeros``, ``lp.full`` and their kind, not

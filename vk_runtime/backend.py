@@ -37,6 +37,9 @@ class NotThere:
     for each that is there, else 17.
     """
 
+    is_hint = True
+    """See `ir.public_names.PublicNames`."""
+
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 

@@ -13,6 +13,7 @@ from typing import Literal
 from ..ir.kernel_info import KernelInfo, Requirements
 from ..ir.kernel_info import SpecConstantInfo as ConstantInfo
 from ..ir.property_set import requirement_properties
+from ..ir.public_names import PublicNames
 from ..ir.sha256 import sha256
 from ..ir.target_env import SPIRV_TARGET, TargetEnv
 from ..spirv.device_image import DeviceImage as SpirvImage
@@ -33,7 +34,13 @@ BundleFile = tuple[str, bytes]
 """A file that kernels were loaded from: its name in messages, and what identifies its content."""
 
 
-class DeviceImage:
+class DeviceImage(
+    metaclass=PublicNames,
+    internal="""
+    binary digest id_of info input is_from_source name_of native spec_symbols spirv_digest takes_native_values
+    toolchain
+    """,
+):
     """Some kernels that are compiled and linked as one.
 
     Equal to another image of the same content and state.  Images are found by iterating over a `KernelBundle`.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from ..ir.errors import InvalidError
+from ..ir.public_names import PublicNames
 from .backend import VulkanObject
 from .bundle_errors import ConstraintError, type_name
 from .bundle_state import BundleState
@@ -24,7 +25,11 @@ AsyncHandler = Callable[[object], object]
 """Called with the list of errors that a queue met while it ran."""
 
 
-class Context(VulkanObject):
+class Context(
+    VulkanObject,
+    metaclass=PublicNames,
+    internal="adopt",
+):
     """Devices of one platform; every call makes a distinct context.
 
     Args:

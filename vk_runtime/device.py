@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.aspects import Aspect
 from ..ir.errors import DeviceLostError, InvalidError
+from ..ir.public_names import PublicNames
 from ..ir.target_env import TargetEnv
 from .backend import VulkanObject
 from .coarsening import COARSENING, NO_COARSENING, Coarsening
@@ -37,7 +38,13 @@ if TYPE_CHECKING:
     from .queue import Queue
 
 
-class Device(VulkanObject):
+class Device(
+    VulkanObject,
+    metaclass=PublicNames,
+    internal="""
+    abandon_after_fork before_fork coarsening is_open logical mask own_context physical shut_down target_env with_mask
+    """,
+):
     """A physical device of one driver.  Two lookups of one device give the same object.
 
     Args:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from ..ir.errors import Error, InvalidError, for_user, user_facing
+from ..ir.public_names import PublicNames
 from .backend import VulkanObject
 
 if TYPE_CHECKING:
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
     from .timeline import Timeline
 
 
-class Event(VulkanObject):
+class Event(
+    VulkanObject,
+    metaclass=PublicNames,
+    internal="elapsed_ticks is_recorded timeline value",
+):
     """What a launch returns.  ``lp.Event()`` is one of the default device that is done, for a chain to begin with.
 
     It is done when the queue's timeline reaches `value`.  Holding an event keeps its queue, not its arrays.

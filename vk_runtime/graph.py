@@ -17,6 +17,7 @@ import numpy as np
 from ..ir.config import config
 from ..ir.errors import InvalidError, KernelArgumentError, user_facing
 from ..ir.process_object import ProcessObject
+from ..ir.public_names import PublicNames
 from . import graph_recording, profile, trace, tracked
 from .array import Array
 from .device_list import device as default_device
@@ -42,7 +43,12 @@ if TYPE_CHECKING:
     from .preset_launch import BoundKernel
 
 
-class Graph(ProcessObject, GraphProgram):
+class Graph(
+    ProcessObject,
+    GraphProgram,
+    metaclass=PublicNames,
+    internal="add_copy add_fill add_launch add_marker add_preset last_event",
+):
     """Commands of one device, recorded by a ``with`` block, run by `replay`.  Threads may share it."""
 
     def __init__(self) -> None:

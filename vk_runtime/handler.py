@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..ir.errors import InvalidError, KernelArgumentError
+from ..ir.public_names import PublicNames
 from .bundle_errors import ConstraintError
 from .event import Event
 from .group_constants import GroupConstants
@@ -33,7 +34,10 @@ _Command = Callable[[tuple[Event, ...]], Event]
 """Records the group's command behind events."""
 
 
-class Handler:
+class Handler(
+    metaclass=PublicNames,
+    internal="end run",
+):
     """A command group that is being written.  Made by `Queue.submit`; of no use once the group ended."""
 
     def __init__(self, queue: Queue) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..ir.errors import InvalidError, user_facing
 from ..ir.image_formats import ImageFormat
+from ..ir.public_names import PublicNames
 from .array_creation import device_of, normalise_shape
 from .image_base import ImageBase
 from .image_data import checked_format, host_image, image_shape
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
     from .queue import Queue
 
 
-class Image(ImageBase):
+class Image(
+    ImageBase,
+    metaclass=PublicNames,
+    internal="buffer filled_with of_memory require_same sampler_object scales signature",
+):
     """What images with and without a sampler have in common."""
 
     __slots__ = ("__weakref__",)

@@ -18,6 +18,7 @@ from ..ir.errors import (
     UnknownKernelError,
     user_facing,
 )
+from ..ir.public_names import PublicNames
 from .backend import VulkanObject
 from .bundle_errors import no_constructor, wrong_state
 from .bundle_image import DeviceImage
@@ -44,7 +45,11 @@ Refusal = Callable[[Device], NoReturn]
 """Raises KernelNotSupportedError for a device that cannot run a kernel."""
 
 
-class KernelBundle(VulkanObject):
+class KernelBundle(
+    VulkanObject,
+    metaclass=PublicNames,
+    internal="handles left_out native_code native_modules refused spec_values takes_values",
+):
     """Device images of one context in one state; iterating gives its `DeviceImage` objects.
 
     Made by `get_kernel_bundle`, `compile`, `link`, `build` and `join`.  Equal to another bundle of the same context,

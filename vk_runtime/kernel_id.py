@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
+from ..ir.public_names import PublicNames
 from .bundle_errors import ConstraintError, no_constructor, type_name
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ Describer = Callable[[], "tuple[KernelRecord, tuple[ConstantRecord, ...]]"]
 be in one."""
 
 
-class KernelId:
+class KernelId(
+    metaclass=PublicNames,
+    internal="attributes bind describe function is_application local_size origin parameter_names",
+):
     """The identity of a kernel of the application.  Two are equal if and only if they are the same object.
 
     Made by `get_kernel_id` and `get_kernel_ids`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..ir.public_names import PublicNames
 from .backend import VulkanObject
 from .bundle_errors import ConstraintError, no_constructor
 from .context import Context
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
     from .preset_launch import PresetArguments
 
 
-class Kernel(VulkanObject):
+class Kernel(
+    VulkanObject,
+    metaclass=PublicNames,
+    internal="bind_arguments preset with_preset",
+):
     """A kernel of an executable bundle.  Equal to another of the same kernel and an equal bundle."""
 
     __slots__ = ("__weakref__", "_bundle", "_id", "_preset")

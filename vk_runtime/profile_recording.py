@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 from ..ir.errors import Error, InvalidError
+from ..ir.public_names import PublicNames
 from . import trace
 from .device_clocks import DeviceClocks, TimedEvent
 from .handle import living
@@ -33,7 +34,10 @@ _INSTANTS: dict[str, ProfileKind] = {"module": "module", "link": "link", "cache_
 """The events of `lp.trace` that no interval stands for."""
 
 
-class Profile:
+class Profile(
+    metaclass=PublicNames,
+    internal="add add_command add_host expect",
+):
     """What took time while its ``with`` block ran, in all threads; made by `profile`.
 
     Leaving the block waits for the queues that were used in it.  Profiles may nest.

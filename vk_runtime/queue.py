@@ -6,7 +6,7 @@ and what kernels have to tell whoever waits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -20,6 +20,7 @@ from ..ir.errors import (
     user_facing,
 )
 from ..ir.lazy_logging import logger_of
+from ..ir.public_names import PublicNames
 from . import graph_recording, profile
 from .asynchronous_errors import AsynchronousErrors
 from .backend import NotThere, VulkanObject
@@ -58,7 +59,18 @@ OF_OTHER_QUEUES = frozenset(
 """What queues of other libraries have; `attribute_hints` says what to write here."""
 
 
-class Queue(VulkanObject, CommandStream):
+class Queue(
+    VulkanObject,
+    CommandStream,
+    metaclass=PublicNames,
+    internal="""
+    abandon argument_block barrier begin_command block_until close completed downloads drop_recording end_reports
+    event in_flight is_closed is_closing is_timed known last_value latest note_error note_launch open order points
+    poll progress record recording repeated reports require_open retire running semaphore stop_watching
+    submit_after submit_batch submit_up_to timestamp_period_ns transfers vk_queue wait_for wait_for_other_devices
+    wait_for_own_device wait_on_device wait_slice watch
+    """,
+):
     """A queue of one device.  Threads may share it.
 
     Args:
@@ -387,9 +399,6 @@ class Queue(VulkanObject, CommandStream):
             super().close()
             raise
         super().close()
-
-    def __dir__(self) -> Iterable[str]:
-        return [name for name in super().__dir__() if name not in OF_OTHER_QUEUES]
 
     def __repr__(self) -> str:
         return f"<lapilli.Queue on {self._device.selector}{', closed' if self.is_closed else ''}>"
