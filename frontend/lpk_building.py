@@ -41,6 +41,7 @@ PORTABLE_ENV = TargetEnv(
     misjudges_short_extrema=True,
     misjudges_low_bits=True,
     loses_negated_truths=True,
+    misjudges_absolutes=True,
     narrows_conversions=True,
     fails_on_divided_ones=True,
 )

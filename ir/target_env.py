@@ -144,6 +144,8 @@ class TargetEnv:
     """Whether the driver may misjudge truths about low bits of 64-bit integers.  See `vk_runtime.quirks`."""
     loses_negated_truths: bool = False
     """Whether the driver takes -float(false) for 0.0.  See `vk_runtime.quirks`."""
+    misjudges_absolutes: bool = False
+    """Whether the driver takes |NaN| for a number, and -0.0 for one that is not negative.  See `vk_runtime.quirks`."""
     narrows_conversions: bool = False
     """Whether the driver may convert f32 to fewer bits than those of a u64.  See `vk_runtime.quirks`."""
     fails_on_divided_ones: bool = False
@@ -225,6 +227,7 @@ class TargetEnv:
                 misjudges_short_extrema=first.misjudges_short_extrema or other.misjudges_short_extrema,
                 misjudges_low_bits=first.misjudges_low_bits or other.misjudges_low_bits,
                 loses_negated_truths=first.loses_negated_truths or other.loses_negated_truths,
+                misjudges_absolutes=first.misjudges_absolutes or other.misjudges_absolutes,
                 narrows_conversions=first.narrows_conversions or other.narrows_conversions,
                 fails_on_divided_ones=first.fails_on_divided_ones or other.fails_on_divided_ones,
                 pairs_rounds=first.pairs_rounds or other.pairs_rounds,

@@ -1,10 +1,10 @@
 """Truths about low bits of 64-bit integers as drivers with faults (`vk_runtime.quirks`, low-bits) need them.
 
-    %b = OpBitwiseAnd %ulong %x %one       →       %b = %ulong of ((%uint of %x + %zero) & 1) + %zero
+    %b = OpBitwiseAnd %ulong %x %one       →       %b = %ulong of ((%uint of %x >> %zero) & 1) >> %zero
 
-%zero is computed, so that the driver does not know it.  It is added to what signed comparisons and arithmetic shifts
-take, too, if upper bits of that may have been shifted out.  What `passes.convert_to_spirv.low_bits` does for kernels in
-Python.  Standard library only.
+%zero is computed, so that the driver does not know it, and any bit may be one that matters.  What signed comparisons
+and arithmetic shifts take is shifted by it, too, if upper bits of that may have been shifted out.  What
+`passes.convert_to_spirv.low_bits` does for kernels in Python.  Standard library only.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def _keep(editor: ModuleEditor, code: CodeChanges, memory: OpaqueMemory, functio
         for position in positions:
             type_ = editor.view.definitions[operands[position]].result_type or 0
             zero = zeros(editor, body, word, type_)
-            operands[position] = editor.emit(body, Op.IAdd, operands[position], zero, type_=type_)
+            operands[position] = editor.emit(
+                body, Op.ShiftRightLogical, operands[position], zero, type_=type_
+            )
         code.put(item, item._replace(operands=tuple(operands)))
 
 
@@ -68,9 +70,9 @@ def _take(editor: ModuleEditor, code: CodeChanges, zero: int, item: Instruction)
         value = editor.emit(body, Op.Bitcast if width == 32 else Op.UConvert, value, type_=word)
     if count > 1:
         none = editor.emit(body, Op.CompositeConstruct, *(zero,) * count, type_=word)
-    hidden = editor.emit(body, Op.IAdd, value, none, type_=word)
+    hidden = editor.emit(body, Op.ShiftRightLogical, value, none, type_=word)
     taken = editor.emit(body, Op.BitwiseAnd, hidden, ones, type_=word)
-    taken = editor.emit(body, Op.IAdd, taken, none, type_=word)
+    taken = editor.emit(body, Op.ShiftRightLogical, taken, none, type_=word)
     unsigned = _unsigned(editor, width, count)
     if width != 32 and is_signed:
         taken = editor.emit(body, Op.UConvert, taken, type_=unsigned)
@@ -83,9 +85,9 @@ def _divide(editor: ModuleEditor, code: CodeChanges, word: int, item: Instructio
     known, type_ = editor.new_id(), item.result_type or 0
     body: Body = []
     zero = zeros(editor, body, word, type_)
-    dividend = editor.emit(body, Op.IAdd, item.operands[0], zero, type_=type_)
+    dividend = editor.emit(body, Op.ShiftRightLogical, item.operands[0], zero, type_=type_)
     rest = item._replace(result_id=known, operands=(dividend, item.operands[1]))
-    code.put(item, *body, rest, Instruction(Op.IAdd, type_, item.result_id, (known, zero)))
+    code.put(item, *body, rest, Instruction(Op.ShiftRightLogical, type_, item.result_id, (known, zero)))
 
 
 def _unsigned(editor: ModuleEditor, width: int, count: int) -> int:

@@ -182,6 +182,17 @@ NEGATED_TRUTHS = Quirk(
     shown_by="",  # by `make fuzz` alone, among random expressions
 )
 
+ABSOLUTE_VALUES = Quirk(
+    name="absolute-values",
+    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
+    versions=None,  # tried: 580.159
+    fault="Takes |x| of f32 for a number where it is compared with a constant: |NaN| >= -1.0 is true, and so is "
+    "-|NaN| < 1.0.  Takes -0.0 for a number that is not negative: |0.5 if c else -0.0| is -0.0.",
+    remedy="TargetEnv.misjudges_absolutes: passes/convert_to_spirv/absolute_values.py.  Modules of other compilers "
+    "stay as they are: GLSL promises nothing about NaN.",
+    test="tests/device/test_absolute_values.py",
+)
+
 NARROWED_CONVERSIONS = Quirk(
     name="narrowed-conversions",
     drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
@@ -235,6 +246,7 @@ QUIRKS: tuple[Quirk, ...] = (
     SHORT_EXTREMA,
     LOW_BITS,
     NEGATED_TRUTHS,
+    ABSOLUTE_VALUES,
     NARROWED_CONVERSIONS,
     DIVIDED_ONES,
     WIDE_ORDERS,
@@ -438,6 +450,7 @@ def compiler_environment(
         misjudges_short_extrema=physical.driver_id in SHORT_EXTREMA.drivers,
         misjudges_low_bits=physical.driver_id in LOW_BITS.drivers,
         loses_negated_truths=physical.driver_id in NEGATED_TRUTHS.drivers,
+        misjudges_absolutes=physical.driver_id in ABSOLUTE_VALUES.drivers,
         narrows_conversions=physical.driver_id in NARROWED_CONVERSIONS.drivers,
         fails_on_divided_ones=physical.driver_id in DIVIDED_ONES.drivers,
         pairs_rounds=is_swiftshader or is_lavapipe,

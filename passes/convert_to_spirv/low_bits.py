@@ -68,8 +68,11 @@ def shifted(fn: FunctionLowering, value: SSAValue) -> SSAValue:
 
 
 def kept(fn: FunctionLowering, value: SSAValue) -> SSAValue:
-    """Returns a lowered integer as one that the driver does not know."""
-    return fn.emit(spirv.IAddOp, (value, zeros_like(fn, value)), value.type)
+    """Returns a lowered integer as one that the driver does not know, and of which it needs every bit.
+
+    Sums with a zero do for most, but not for x * x: of a sum's low bits it needs the low bits of what is summed alone.
+    """
+    return fn.emit(spirv.ShiftRightLogicalOp, (value, zeros_like(fn, value)), value.type)
 
 
 def _is_of_64_bits(value: SSAValue, depth: int) -> bool:

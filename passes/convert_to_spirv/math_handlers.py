@@ -12,12 +12,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
 from . import expansions
+from .absolute_values import absolute
 from .exact_conversions import to_half
 from .expansions import Expansion
 from .float_expression import FloatExpression
 from .function_lowering import FunctionLowering, Handler
 from .known_zeros import summand
-from .taken_for_numbers import absolute, factors
+from .taken_for_numbers import factors
 from .types import float_type, scalar_of, with_scalar
 
 

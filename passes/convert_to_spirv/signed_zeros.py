@@ -27,18 +27,23 @@ def arms(fn: FunctionLowering, if_true: SSAValue, if_false: SSAValue) -> tuple[S
     """Returns the lowered values that a selection chooses from."""
     first, second = fn.value(if_true), fn.value(if_false)
     if hides(fn) and is_float(first.type):
-        if _loses_sign(fn.constant_number(first), fn.constant_number(second), if_false):
+        a, b = (if_true, fn.constant_number(first)), (if_false, fn.constant_number(second))
+        if _loses_sign(*a, *b):
             return hidden(fn, first), second
-        if _loses_sign(fn.constant_number(second), fn.constant_number(first), if_true):
+        if _loses_sign(*b, *a):
             return first, hidden(fn, second)
     return first, second
 
 
-def _loses_sign(zero: float | None, other: float | None, other_value: SSAValue) -> bool:
-    """Whether one arm is a zero, and the other is, or may be found to be, a one of the other sign."""
-    if zero is None or zero != 0:
+def _loses_sign(value: SSAValue, number: float | None, other: SSAValue, other_number: float | None) -> bool:
+    """Whether one arm is, or may be found to be, a zero, and the other is, or may be found to be, a one of the other
+    sign; both with their numbers if they are literals."""
+    if number is None:
+        is_one = other_number is None or abs(other_number) == 1
+        return is_one and is_known(value, _DEPTH) and is_known(other, _DEPTH)
+    if number != 0:
         return False
-    return is_known(other_value, _DEPTH) if other is None else other == -math.copysign(1, zero)
+    return is_known(other, _DEPTH) if other_number is None else other_number == -math.copysign(1, number)
 
 
 def beside(fn: FunctionLowering, lowered: SSAValue, other: SSAValue) -> SSAValue:

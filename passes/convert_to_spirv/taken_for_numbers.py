@@ -1,11 +1,10 @@
-"""Products that Mesa takes for numbers although they may be NaN, and signs that it takes for positive.
+"""Products that Mesa takes for numbers although they may be NaN.
 
 Its range analysis (nir_range_analysis.c) follows choices, minima, maxima, sums and conversions of
 integers.  It says that a * b is a number where both are numbers and one is finite and *may* be zero, where it means
-cannot be: 0.0 * inf is NaN.  llvmpipe believes it, and max(2.0, 0.0 * inf) is NaN.  And it says that -0.0 is not
-negative, so that |x| is left out where x is chosen from -0.0 and positive numbers.
+cannot be: 0.0 * inf is NaN.  llvmpipe believes it, and max(2.0, 0.0 * inf) is NaN.
 
-So the finite factor of such a product is hidden (`known_zeros`), and |x| takes the sign from the bits.
+So the finite factor of such a product is hidden (`known_zeros`).
 """
 
 from __future__ import annotations
@@ -15,16 +14,12 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects import math as math_dialect
-from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.dialects import spirv
 from ...ir.dialects.spec_constant import GetOp
 from ...ir.narrowing import is_float_attribute
-from .float_expression import FloatExpression
 from .function_lowering import FunctionLowering
 from .known_zeros import factor, hidden, hides, yielded
-from .types import float_type
 
 _DEPTH = 8
 """How many operations are followed, as Mesa does without an end; what lies behind counts as a number."""
@@ -110,16 +105,6 @@ def _of_constant(constant: arith.ConstantOp) -> Claims:
     return Claims(not math.isnan(number), math.isfinite(number))
 
 
-def absolute(fn: FunctionLowering, op: Operation) -> None:
-    """Lowers `math.absf`."""
-    operand, result = op.operands[0], op.results[0]
-    type_ = fn.type(float_type(result.type))
-    value = fn.value(operand)
-    if not fn.module.env.folds_zeros or not isinstance(operand.owner, _FOLLOWED):
-        fn.values[result] = fn.emit(spirv.GLFAbsOp, (value,), type_)
-    elif type_ is f32:
-        bits = fn.emit(spirv.BitcastOp, (value,), i32)
-        size = fn.emit(spirv.BitwiseAndOp, (bits, fn.constant(i32, (1 << 31) - 1)), i32)
-        fn.values[result] = fn.emit(spirv.BitcastOp, (size,), f32)
-    else:
-        fn.values[result] = FloatExpression(fn, type_).absolute(hidden(fn, value) if hides(fn) else value)
+def is_followed(value: SSAValue) -> bool:
+    """Whether Mesa looks at what a float is made of."""
+    return isinstance(value.owner, _FOLLOWED)

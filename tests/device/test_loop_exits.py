@@ -145,6 +145,24 @@ def unrolled_search(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
     y[i] = found * 100 + w * 10 + t
 
 
+@lp.kernel
+def returns_from_an_unrolled_loop(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    y[i] = -1
+    n = 0
+    while n < x[i]:
+        n += 2
+        for k in (n, 7):
+            y[i] = k * 10
+            return
+    for k in (3, 4):
+        if x[i] < k:
+            y[i] = k
+            return
+        y[i] = n
+        return
+
+
 def expected(kernel, x):
     """Runs a kernel's own function in Python."""
     source, y = kernel.function, [0] * len(x)
@@ -171,6 +189,7 @@ def expected(kernel, x):
         in_the_else,
         unrolled_jumps,
         unrolled_search,
+        returns_from_an_unrolled_loop,
     ],
     ids=lambda k: k.name,
 )

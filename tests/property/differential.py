@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-import types
 
 import numpy as np
 
@@ -12,7 +11,7 @@ import lapilli as lp
 from lapilli.frontend.interpretation import interpret
 
 from .programs import COLUMNS, COMMON, HEADER, ROWS, SPECS, TABLES, WIDE, WORK_ITEMS, Generator
-from .typed_python import TYPES, HostArray, Language
+from .typed_python import TYPES, HostArray, Language, type_defaults
 
 SHAPES = {1: (8,), 2: (2, 4), 3: (2, 2, 2)}
 SLOTS = 40
@@ -97,11 +96,7 @@ class Program:
         names = {**language.builtins(), "lp": language, "__name__": "host"}
         with np.errstate(all="ignore"):
             exec(self.code, names)
-            for function in [
-                f for f in names.values() if isinstance(f, types.FunctionType) and f.__defaults__
-            ]:
-                kind = TYPES[list(function.__annotations__.values())[-1].removeprefix("lp.")]
-                function.__defaults__ = (kind(function.__defaults__[0]),)
+            type_defaults(names)
             arrays = self.inputs(number)
             given = {name: array.copy() for name, array in arrays.items()}
             if aliased:

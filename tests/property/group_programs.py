@@ -14,7 +14,7 @@ import lapilli as lp
 from lapilli.frontend.interpretation import interpret
 
 from .programs import COLUMNS, COMMON, HEADER, ROWS, SPECS, TABLES, WORK_ITEMS, Generator, Scope
-from .typed_python import BOOL, INDEX, TYPES, HostArray, Language, Number, convert
+from .typed_python import BOOL, INDEX, TYPES, HostArray, Language, Number, convert, type_defaults
 
 LOCAL, GROUPS = WORK_ITEMS, 2
 ATOMICS = {"add": operator.add, "min": min, "max": max, "or_": operator.or_, "xor": operator.xor,
@@ -274,6 +274,7 @@ def on_host(text, arrays, types, n, spec_values):
     names = {**language.builtins(), "lp": language, "__name__": "host"}
     with np.errstate(all="ignore"):
         exec(compile(text, "host", "exec"), names)
+        type_defaults(names)
         names["same"] = lambda cell: _Cell(copy.deepcopy(cell.record))
         kinds = {"w": TYPES["i32"], "v": TYPES["i32"], "out": TYPES["i32"], "counts": TYPES["i32"],
                  "outf": TYPES["f32"], **{f"x{t}": TYPES[t] for t in types}}  # fmt: skip

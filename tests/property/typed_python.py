@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+import types
 from dataclasses import dataclass
 
 import numpy as np
@@ -386,3 +387,11 @@ def _round(value):
     if not value.type.is_float:
         return value
     return convert(Number(np.rint(value.value), value.type), I32)
+
+
+def type_defaults(names):
+    """Gives the default of each helper's last parameter the type of its annotation."""
+    helpers = [f for f in names.values() if isinstance(f, types.FunctionType) and f.__defaults__]
+    for function in helpers:
+        kind = TYPES[list(function.__annotations__.values())[-1].removeprefix("lp.")]
+        function.__defaults__ = (kind(function.__defaults__[0]),)

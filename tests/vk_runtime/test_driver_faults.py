@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -363,6 +364,16 @@ def _of_wide_numbers(device: lp.Device, body: str, number: float) -> float:
     numbers = lp.asarray(np.array([number, 3.0, 0.0]), device=device)
     _run(device, _kernel(device, lp.SourceLanguage.GLSL, text), 1, found, numbers)
     return float(found.numpy()[0])
+
+
+def test_absolute_values(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(vars(device), "target_env", replace(device.target_env, misjudges_absolutes=False))
+    kernel = lp.kernel_from_source(
+        "@lp.kernel\ndef k(x: lp.In[lp.f32], o: lp.Out[lp.i32]):\n    o[0] = 1 if abs(x[0]) >= -1.0 else 0\n"
+    )
+    found = lp.zeros(1, lp.i32, device=device)
+    kernel[1](lp.asarray(np.array([np.nan], np.float32), device=device), found)
+    assert (found.numpy()[0] != 0) == _has(device, "absolute-values")
 
 
 def test_low_bits(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
