@@ -94,7 +94,10 @@ class PipelineCache(Handle):
         return True
 
     def save(self) -> bool:
-        """Stores the cache if it holds something new; returns whether it did.  Never raises."""
+        """Stores the cache if it holds something new; returns whether it did.  Never raises.
+
+        What other processes have stored since this one was filled stays, and so does a larger entry.
+        """
         if self._store is None:
             return False
         data = self.data()
@@ -103,8 +106,22 @@ class PipelineCache(Handle):
             return False
         if not is_cache_of(data, self._header):
             return False
+        stored = self._store.load(self.name)
+        if stored is not None and stored != self._saved and is_cache_of(stored, self._header):
+            data = self._joined_with(stored)
+            if data is None or data == stored:
+                return False
         self._saved = data
         return self._store.store(self.name, data)
+
+    def _joined_with(self, stored: bytes) -> bytes | None:
+        """Adds what is on disk; returns what there is then, None where that is not known or too much."""
+        try:
+            data = self.data() if self.merge(stored) else None
+        except Error as error:
+            logger.info("'%s' does not join its pipeline caches: %s", self._device.name, error)
+            return None
+        return data if data is not None and len(data) >= len(stored) else None
 
 
 class UnsavedCache(Handle):

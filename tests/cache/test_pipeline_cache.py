@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lapilli.ir.errors import DeviceLostError
 from lapilli.vk_runtime import pipeline_cache
 from lapilli.vk_runtime.device import Device
 from lapilli.vk_runtime.disk_cache import open_cache
@@ -86,3 +87,53 @@ def test_too_much_data_is_left_alone(device: Device, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(pipeline_cache, "MAX_DATA_BYTES", 8)
     with PipelineCache(device.logical) as cache:
         assert cache.data() is None and not cache.save()
+
+
+class _Driver:
+    """What a driver keeps in one cache: words."""
+
+    def __init__(self, cache: PipelineCache, words: set[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+        self._words, self._header = words, cache._header  # pyright: ignore[reportPrivateUsage]
+        self.may_merge = True
+        monkeypatch.setattr(cache, "data", self.data)
+        monkeypatch.setattr(cache, "merge", self.merge)
+
+    def data(self) -> bytes | None:
+        found = self._header + b" ".join(sorted(self._words))
+        return found if len(found) <= pipeline_cache.MAX_DATA_BYTES else None
+
+    def merge(self, data: bytes) -> bool:
+        if not self.may_merge:
+            raise DeviceLostError("no")
+        self._words |= {*data[len(self._header) :].split()}
+        return True
+
+
+def test_what_others_have_stored_meanwhile_stays(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes begin with an empty cache, and the one that knows less ends last; a cache is begun anew."""
+    store, logical = open_cache(), device.logical
+    assert store is not None
+    empty = pipeline_cache._create_info(None)  # pyright: ignore[reportPrivateUsage]
+
+    def create_info(data: bytes | None) -> object:
+        del data  # made-up content must not reach the driver
+        return empty
+
+    monkeypatch.setattr(pipeline_cache, "_create_info", create_info)
+    more, less = PipelineCache(logical), PipelineCache(logical)
+    _Driver(more, {b"one", b"two", b"three"}, monkeypatch)
+    driver = _Driver(less, {b"four"}, monkeypatch)
+    assert more.save() and less.save()
+    stored = store.load(more.name)
+    assert stored is not None and stored.endswith(b"four one three two")
+    assert not less.save()
+
+    renewed = PipelineCache(logical, is_empty=True)
+    driver = _Driver(renewed, {b"one"}, monkeypatch)
+    driver.may_merge = False
+    assert not renewed.save() and store.load(more.name) == stored
+    driver.may_merge = True
+    assert not renewed.save() and store.load(more.name) == stored, "it knows nothing new"
+    _Driver(renewed, {b"five"}, monkeypatch)
+    monkeypatch.setattr(pipeline_cache, "MAX_DATA_BYTES", len(stored))
+    assert not renewed.save() and store.load(more.name) == stored, "together they are too large"
