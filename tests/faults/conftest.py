@@ -15,6 +15,13 @@ from .fake_driver import FakeDriver
 __all__ = ["frozen_heap"]
 
 
+@pytest.fixture(autouse=True)
+def _nobody_else_submits() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
+    """Keeps `flusher` from submitting, on a busy machine, what a test lets fail later."""
+    with lp.config.override(flush_after=0):
+        yield
+
+
 @pytest.fixture
 def driver() -> FakeDriver:
     """A driver that does what it is told."""
