@@ -26,14 +26,23 @@ def compiler_version() -> str:
     """Returns the fingerprint of lapilli's compiler, of xDSL and of Python as they are on disk."""
     root = Path(__file__).resolve().parent.parent
     digest = sha256(f"{sys.version} {getattr(sys.modules.get(PACKAGE), '__version__', '')}".encode())
-    for folder in FOLDERS:
-        for line in sorted(_files(os.fspath(root / folder))):
-            digest.update(line.encode())
+    if root.is_dir():
+        for folder in FOLDERS:
+            for line in sorted(_files(os.fspath(root / folder))):
+                digest.update(line.encode())
+    else:
+        digest.update(_state(root).encode())
     xdsl = importlib.util.find_spec("xdsl")
     if xdsl is not None and xdsl.origin is not None:
-        status = os.stat(xdsl.origin)
-        digest.update(f"xdsl {status.st_size} {status.st_mtime_ns}".encode())
+        digest.update(f"xdsl {_state(Path(xdsl.origin))}".encode())
     return digest.hexdigest()
+
+
+def _state(path: Path) -> str:
+    """Returns size and time of a file, or of what it lies in: a zip file, or the program it is frozen into."""
+    found = next(place for place in (path, *path.parents, Path("/")) if place.exists())
+    status = (found if found.is_file() else Path(sys.executable)).stat()
+    return f"{status.st_size} {status.st_mtime_ns}"
 
 
 def _files(folder: str) -> list[str]:

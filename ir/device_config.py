@@ -163,7 +163,17 @@ def _device_config(paths: tuple[str, ...]) -> DeviceConfig:
 @lru_cache(maxsize=1)
 def default_device_config() -> DeviceConfig:
     """Returns the configuration that lapilli ships."""
-    return DeviceConfig({}).merged(_read(DEFAULT_FILE), DEFAULT_FILE.name)
+    return DeviceConfig({}).merged(_read_default(), DEFAULT_FILE.name)
+
+
+def _read_default() -> object:
+    if DEFAULT_FILE.exists():
+        return _read(DEFAULT_FILE)
+    import pkgutil  # in a zip file, say, which the loader of this module reads
+
+    return parse_device_config(
+        pkgutil.get_data(__package__ or "", DEFAULT_FILE.name) or b"", DEFAULT_FILE.name
+    )
 
 
 def _read(path: Path) -> object:
