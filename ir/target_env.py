@@ -75,6 +75,7 @@ REMEDIES = (
     "clamps_atomics",
     "skips_half_rounding",
     "fails_on_carried_truths",
+    "fails_on_carried_addresses",
     "widens_negations",
     "misjudges_short_extrema",
     "misjudges_low_bits",
@@ -132,6 +133,9 @@ class TargetEnv:
     `passes.convert_to_spirv.loop_starts`."""
     skips_half_rounding: bool = False
     """Whether the driver takes an f32 that becomes f16 and f32 again for what it was.  See `vk_runtime.quirks`."""
+    fails_on_carried_addresses: bool = False
+    """Whether the driver mixes up addresses in private memory, or fails where a loop carries them.  See
+    `vk_runtime.quirks`."""
     fails_on_carried_truths: bool = False
     """Whether the driver may end the process over truth values that loops carry.  See `vk_runtime.quirks`."""
     widens_negations: bool = False
@@ -221,6 +225,8 @@ class TargetEnv:
                 rounds_conversions_twice=first.rounds_conversions_twice or other.rounds_conversions_twice,
                 folds_zeros=first.folds_zeros or other.folds_zeros,
                 skips_half_rounding=first.skips_half_rounding or other.skips_half_rounding,
+                fails_on_carried_addresses=first.fails_on_carried_addresses
+                or other.fails_on_carried_addresses,
                 fails_on_carried_truths=first.fails_on_carried_truths or other.fails_on_carried_truths,
                 widens_negations=first.widens_negations or other.widens_negations,
                 folds_wide_orders=first.folds_wide_orders or other.folds_wide_orders,

@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..ir.target_env import REMEDIES, TargetEnv
+from .address_words import addresses_kept
 from .binary import Module, parse, serialise
-from .carried_truths import truths_as_words
+from .carried_phis import addresses_as_words, truths_as_words
 from .carry_values import values_carried
 from .clamp_atomics import atomics_clamped
 from .counted_sub_groups import sub_groups_counted
@@ -44,6 +45,8 @@ def module_for(module: Module, env: TargetEnv) -> Module:
         module = atomics_clamped(module)
     if env.loses_reads:
         module = values_carried(positions_owned(copies_split(module)))
+    if env.fails_on_carried_addresses:
+        module = addresses_kept(addresses_as_words(copies_split(module)))
     if env.folds_wide_orders:
         module = orders_hidden(module)
     if env.skips_half_rounding:

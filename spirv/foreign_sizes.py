@@ -133,6 +133,8 @@ class SizeTable:
     def _read_type(self, item: Instruction) -> None:
         """Notes the bytes of one value, without gaps; None where a length is no plain constant."""
         code, words, number = item.opcode, item.operands, item.result_id
+        if code == Op.TypeForwardPointer:
+            self._bytes[words[0]] = 8
         if number is None:
             return
         if code == Op.TypeBool:

@@ -15,7 +15,7 @@ from .binary import Instruction
 from .loop_rounds import Round
 from .memory_places import CHAINS, MemoryPlaces, ids_of
 from .module_view import BlockView, FunctionView, ModuleView
-from .tables import Decoration, Op
+from .tables import Decoration, Op, StorageClass
 
 BEHIND = 0
 """Label of what follows a function."""
@@ -184,7 +184,7 @@ class LostValues:
 
 
 def is_number(view: ModuleView, type_: int) -> bool:
-    """Whether a type is one of numbers and truth values, composites included, that private memory may hold."""
+    """Whether a type is one of numbers, truth values and addresses that private memory may hold, also in composites."""
     pending, seen = [type_], set[int]()
     while pending:
         number = pending.pop()
@@ -192,6 +192,8 @@ def is_number(view: ModuleView, type_: int) -> bool:
         if number in seen or item.opcode in _NUMBERS:
             continue
         seen.add(number)
+        if item.opcode == Op.TypePointer and item.operands[0] == StorageClass.PhysicalStorageBuffer:
+            continue
         if item.opcode == Op.TypeArray and not view.is_decorated(number, Decoration.ArrayStride):
             pending.append(item.operands[0])
         elif item.opcode == Op.TypeStruct and not any(n == number for n, _ in view.member_decorations):

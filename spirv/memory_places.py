@@ -32,6 +32,26 @@ def base_of(view: ModuleView, pointer: int) -> int:
     return pointer
 
 
+def holds_addresses(view: ModuleView, type_: int) -> bool:
+    """Whether a type is or has one of pointers into physical storage, or a pointer to such a type."""
+    pending, seen = [type_], set[int]()
+    while pending:
+        number = pending.pop()
+        if number in seen:
+            continue
+        seen.add(number)
+        item = view.definitions[number]
+        if item.opcode == Op.TypePointer:
+            if item.operands[0] == StorageClass.PhysicalStorageBuffer:
+                return True
+            pending.append(item.operands[1])
+        elif item.opcode == Op.TypeArray:
+            pending.append(item.operands[0])
+        elif item.opcode == Op.TypeStruct:
+            pending += item.operands
+    return False
+
+
 class Origins:
     """What the values of a valid module were before: copied, or stored and loaded again."""
 

@@ -9,9 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from .binary import Instruction, decode_string
+from .memory_places import holds_addresses
 from .module_editor import Body, ModuleEditor
 from .module_view import DEBUG_LINES, BlockView
-from .tables import BuiltIn, Op, StorageClass
+from .tables import BuiltIn, Decoration, Op, StorageClass
 
 _AT_BEGIN = (Op.Phi, Op.Variable, *DEBUG_LINES)
 
@@ -97,13 +98,19 @@ class OpaqueMemory:
     def variable(self, body: Body, element: int) -> int:
         """Appends a variable of a function."""
         pointer = self._editor.pointer(StorageClass.Function, self.array(element))
-        return self._editor.emit(body, Op.Variable, StorageClass.Function, type_=pointer)
+        made = self._editor.emit(body, Op.Variable, StorageClass.Function, type_=pointer)
+        return self._aliased(made, element)
 
     def private_variable(self, element: int) -> int:
         """Returns a new variable of the module."""
         made = self._editor.variable(StorageClass.Private, self.array(element))
         self._private.append(made)
-        return made
+        return self._aliased(made, element)
+
+    def _aliased(self, variable: int, element: int) -> int:
+        if holds_addresses(self._editor.view, element):
+            self._editor.decorate(variable, Decoration.AliasedPointer)
+        return variable
 
     @property
     def is_used(self) -> bool:

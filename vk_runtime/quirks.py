@@ -133,8 +133,20 @@ EQUAL_TRUTHS = Quirk(
     "that they are one, from specialization constants for example.  Phis of numbers, and those behind branches, are "
     "fine.",
     remedy="TargetEnv.fails_on_carried_truths: passes/convert_to_spirv/carried_truths.py; in modules of other "
-    "compilers spirv/carried_truths.py.",
+    "compilers spirv/carried_phis.py.",
     test="tests/device/test_fuzz_findings.py",
+    shown_by="",  # it would end the process
+)
+
+CARRIED_ADDRESSES = Quirk(
+    name="carried-addresses",
+    drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
+    versions=None,
+    fault="Ends the process at an OpPhi of pointers into physical storage in a loop's header, also at one that it has "
+    "made of a variable; loads other pointers from private memory with a computed index than were stored.",
+    remedy="TargetEnv.fails_on_carried_addresses: such addresses are kept as words in modules of other compilers, "
+    "spirv/carried_phis.py and spirv/address_words.py; kernels in Python carry none.",
+    test="tests/sources/test_carried_addresses.py",
     shown_by="",  # it would end the process
 )
 
@@ -242,6 +254,7 @@ QUIRKS: tuple[Quirk, ...] = (
     *ROUNDED_TWICE,
     UNROUNDED_HALVES,
     EQUAL_TRUTHS,
+    CARRIED_ADDRESSES,
     WIDENED_NEGATIONS,
     SHORT_EXTREMA,
     LOW_BITS,
@@ -445,6 +458,7 @@ def compiler_environment(
         folds_zeros=is_lavapipe,
         folds_wide_orders=is_lavapipe,  # versions that nobody has tried lose nothing by it
         skips_half_rounding=physical.driver_id in UNROUNDED_HALVES.drivers,
+        fails_on_carried_addresses=physical.driver_id in CARRIED_ADDRESSES.drivers,
         fails_on_carried_truths=physical.driver_id in EQUAL_TRUTHS.drivers,
         widens_negations=physical.driver_id in WIDENED_NEGATIONS.drivers,
         misjudges_short_extrema=physical.driver_id in SHORT_EXTREMA.drivers,

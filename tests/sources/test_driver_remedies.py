@@ -11,7 +11,7 @@ import pytest
 import lapilli as lp
 from lapilli.ir.target_env import REMEDIES
 from lapilli.spirv.binary import parse, serialise
-from lapilli.spirv.carried_truths import truths_as_words
+from lapilli.spirv.carried_phis import truths_as_words
 from lapilli.spirv.rounded_halves import halves_rounded
 from lapilli.spirv.tables import Op
 from lapilli.spirv.tools import spirv_tools
