@@ -103,6 +103,12 @@ class LocalSize:
         """Whether no specialization constant takes part."""
         return not any(part.names for part in self.parts)
 
+    @property
+    def spec_constants(self) -> tuple[SpecializationId, ...]:
+        """The specialization ids that take part."""
+        found = [value for part in self.parts for value in part.names.values()]
+        return tuple(value for value in found if isinstance(value, SpecializationId))
+
     def sizes(self, values: Mapping[str, bytes], kernel_name: str) -> tuple[int, ...]:
         """Returns the sizes for specialization values given as host bytes by symbol.
 

@@ -125,7 +125,8 @@ def binder(name: str, signature: Signature, *, is_from_source: bool = False) -> 
                 f"give it to lp.build, props=[lp.SpecValues({{'{constant}': value}})]"
                 if is_from_source
                 else "set it on the input bundle, "
-                f"kb.set_specialization_constant({name}.specialization_ids['{constant}'], value), before the build"
+                f"kb.set_specialization_constant({name}.specialization_ids['{constant}'], value), before the build; "
+                "of a bundle file kb.specialization_constants has the ids"
             )
             raise InvalidError(
                 f"kernel '{name}': '{constant}' is a specialization constant, and the kernel is taken from a kernel "

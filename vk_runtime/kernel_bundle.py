@@ -230,7 +230,7 @@ class KernelBundle(
     def contains_specialization_constants(self) -> bool:
         """Returns whether a kernel of the bundle reads a specialization constant."""
         self._require("contains_specialization_constants")
-        return any(image.spec_symbols for image in self._images)
+        return bool(self._read_constants())
 
     def has_spec_constant(self) -> bool:
         """Returns `contains_specialization_constants`; the name of the Modules proposal."""
@@ -251,7 +251,7 @@ class KernelBundle(
         """Returns whether a kernel of the bundle reads a specialization constant."""
         self._require("has_specialization_constant")
         found = checked_constant("KernelBundle.has_specialization_constant", constant)
-        return any(found in image.spec_symbols.values() for image in self._images)
+        return found in self._read_constants()
 
     @user_facing
     def get_specialization_constant(self, constant: object) -> Any:
@@ -281,9 +281,15 @@ class KernelBundle(
     def specialization_constants(self) -> Mapping[SpecConstant, Any]:
         """The values of the constants that its kernels read or that were set, by id; a copy."""
         self._require("specialization_constants")
-        read = [constant for image in self._images for constant in image.spec_symbols.values()]
         values = self._values
-        return MappingProxyType({key: values.get(key) for key in dict.fromkeys([*read, *values.explicit()])})
+        keys = dict.fromkeys([*self._read_constants(), *values.explicit()])
+        return MappingProxyType({key: values.get(key) for key in keys})
+
+    def _read_constants(self) -> list[SpecConstant]:
+        """Returns the constants in the code of its kernels, then those in their work-group sizes alone."""
+        read = [constant for image in self._images for constant in image.spec_symbols.values()]
+        sizes = [id_.local_size for image in self._images for id_ in image.kernel_ids]
+        return [*read, *(constant for size in sizes if size is not None for constant in size.spec_constants)]
 
     # ---- for this folder, handlers and the composition root ----
 

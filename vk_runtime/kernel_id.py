@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..ir.lpk_records import ConstantRecord, KernelRecord
     from .device import Device
     from .launchable import Launchable
+    from .spec_values import SpecConstant
 
 Binder = Callable[[tuple[object, ...], Mapping[str, object]], tuple[object, ...]]
 """Puts the arguments of a launch in the order of the parameters, composites taken apart; KernelArgumentError."""
@@ -26,6 +27,11 @@ class LocalSizeOf(Protocol):
 
     def explain(self, values: Mapping[str, bytes]) -> str:
         """Returns how the sizes came about, for messages."""
+        ...
+
+    @property
+    def spec_constants(self) -> tuple[SpecConstant, ...]:
+        """The specialization ids that take part."""
         ...
 
 

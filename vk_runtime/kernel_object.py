@@ -16,6 +16,7 @@ from .kernel_queries import KernelView, device_view
 
 if TYPE_CHECKING:
     from .kernel_bundle import KernelBundle
+    from .kernel_range import KernelRange
     from .preset_launch import PresetArguments
 
 
@@ -110,11 +111,14 @@ class Kernel(
 
     __iter__ = None
 
-    def __getitem__(self, range_: object) -> NoReturn:
-        raise ConstraintError(
-            f"kernel '{self.name}' is an lp.Kernel, which a queue of its context launches: "
-            f"queue.parallel_for({range_!r}, kernel, …); kernel[n](…) is for functions with @lp.kernel"
-        )
+    def __getitem__(self, range_: object) -> KernelRange:
+        """Returns what launches it over a range: ``kernel[n](…)``, ``kernel[n].on(queue)(…)``."""
+        from .kernel_range import KernelRange
+
+        return KernelRange(self, range_)
+
+    def __call__(self, /, *_: object, **__: object) -> NoReturn:
+        raise ConstraintError(f"kernel '{self.name}' has no range yet; write kernel[n](…)")
 
     def bind_arguments(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
         """Returns the arguments of a launch as the runtime takes them: one for each parameter, composites taken apart.
