@@ -20,7 +20,7 @@ from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.parser import Parser, ParserState
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
 
 from .context import DIALECTS, make_context
 from .errors import BuildError, Diagnostic, Location
@@ -89,6 +89,18 @@ class _Parser(Parser):
         from .upstream.affine import SemiAffineParser
 
         return SemiAffineParser(self._parser_state).parse_affine_set()
+
+    def parse_optional_str_literal(self) -> str | None:
+        """Parses a text, also one of letters beyond ASCII, which is printed as its bytes in UTF-8."""
+        found = super().parse_optional_str_literal()
+        if found is not None or self._current_token.kind is not MLIRTokenKind.BYTES_LIT:
+            return found
+        try:
+            text = StringLiteral.from_span(self._current_token.span).bytes_contents.decode()
+        except UnicodeDecodeError:
+            return None
+        self._consume_token(MLIRTokenKind.BYTES_LIT)
+        return text
 
     def _is_behind_string(self) -> bool:
         """Whether the name of an operation was a string, as in generic syntax."""

@@ -19,7 +19,7 @@ from ..ir.dialects.spirv.scalars import bit_width, scalar_of
 from ..ir.dialects.spirv.types import ArrayType, PointerType, RuntimeArrayType, SpecArrayType, StructType
 from ..ir.narrowing import is_integer_type
 from .emit_context import EmitContext, cannot_emit
-from .tables import Capability, enumerant, enumerant_value
+from .tables import Capability, Enumerant, enumerant, enumerant_value
 
 _TRANSPARENT = frozenset(
     (
@@ -71,6 +71,7 @@ def add_module_capabilities(context: EmitContext) -> None:
             capability = _MODE_CAPABILITIES.get(op.execution_mode.data)
             if capability is not None:
                 context.capabilities.add(capability)
+            _add_extension(context, enumerant("ExecutionMode", op.execution_mode.data))
     context.capabilities.update(_declared(module))
     if context.types.small_types:
         context.capabilities.update(_small_type_capabilities(module))
@@ -207,16 +208,25 @@ def _arithmetic(types: Iterable[Attribute]) -> Iterator[int]:
             yield Capability.Float16
 
 
+def _add_extension(context: EmitContext, row: Enumerant | None) -> bool:
+    """Adds the extension of an enumerant that the target's version has not; returns whether there is one."""
+    version = context.env.spirv_version
+    if row is None or not row.extensions or (row.min_version is not None and row.min_version <= version):
+        return False
+    # Of two spellings the later row is the ratified one (KHR).
+    context.extensions.add(row.extensions[-1])
+    return True
+
+
 def _add_extensions(context: EmitContext) -> None:
     version = context.env.spirv_version
     for number in context.capabilities:
         row = enumerant("Capability", number)
         if row is None:
             cannot_emit(f"capability {number} is in no table", context.module)
-        if row.extensions and (row.min_version is None or row.min_version > version):
-            # Of two spellings the later row is the ratified one (KHR).
-            context.extensions.add(row.extensions[-1])
-        elif row.min_version is not None and row.min_version > version:
+        if _add_extension(context, row):
+            continue
+        if row.min_version is not None and row.min_version > version:
             needed = ".".join(map(str, row.min_version))
             cannot_emit(
                 f"capability {row.name} needs SPIR-V {needed}, the target has {version}", context.module

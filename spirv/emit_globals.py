@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.dialects.builtin import SymbolRefAttr, VectorType, i32
 from xdsl.ir import Attribute, Operation
@@ -21,7 +21,7 @@ from ..ir.narrowing import is_scalar_attribute
 from .binary import Section
 from .emit_context import EmitContext, cannot_emit
 from .literals import UnemittableError, scalar_words
-from .tables import BuiltIn, Capability, Decoration, Op, enumerant_value, opcode
+from .tables import BuiltIn, Decoration, Op, enumerant, enumerant_value, opcode
 
 LOCAL_SIZE_IDS = "spec_constant.local_size_ids"
 """Attribute of LocalSize: SpecIds, as (x, y, z), of a local size that the launch gives."""
@@ -136,9 +136,9 @@ class GlobalEmitter:
             context.decorate(result, Decoration.DescriptorSet, op.descriptor_set.value.data)
             context.decorate(result, Decoration.Binding, op.binding.value.data)
         if op.built_in is not None:
-            context.decorate(result, Decoration.BuiltIn, _built_in(op, op.built_in.data))
-            if "ubgroup" in op.built_in.data:
-                context.capabilities.add(Capability.GroupNonUniform)
+            built_in = _built_in(op, op.built_in.data)
+            context.decorate(result, Decoration.BuiltIn, built_in)
+            context.capabilities.update(_of_sub_groups(built_in))
         context.decorate_from(result, op.attributes)
 
     def _emit_local_size(self) -> None:
@@ -191,6 +191,14 @@ def _spec_ids(op: ExecutionModeOp) -> tuple[int, ...]:
 
 def _values(op: ExecutionModeOp) -> Sequence[int]:
     return op.numbers
+
+
+def _of_sub_groups(built_in: int) -> Iterator[int]:
+    """Yields the capability that a built-in of sub-groups needs."""
+    row = enumerant("BuiltIn", built_in)
+    for name in () if row is None else row.capabilities:
+        if name.startswith("GroupNonUniform"):
+            yield enumerant_value("Capability", name)
 
 
 def _built_in(op: Operation, name: str) -> int:

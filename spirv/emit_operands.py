@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr
+from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..ir.dialects import spirv
@@ -147,18 +147,29 @@ def _semantics(context: EmitContext, attribute: MemorySemanticsAttr) -> int:
     return context.types.u32(attribute.data & ~MemorySemantics.None_)
 
 
+_ATOMIC_ADDITIONS: dict[type[Attribute], int] = {
+    Float16Type: Capability.AtomicFloat16AddEXT,
+    Float32Type: Capability.AtomicFloat32AddEXT,
+    Float64Type: Capability.AtomicFloat64AddEXT,
+}
+_ATOMIC_EXTREMA: dict[type[Attribute], int] = {
+    Float16Type: Capability.AtomicFloat16MinMaxEXT,
+    Float32Type: Capability.AtomicFloat32MinMaxEXT,
+    Float64Type: Capability.AtomicFloat64MinMaxEXT,
+}
+
+
 def _atomic_capability(context: EmitContext, op: Operation, type_: Attribute) -> None:
     if isinstance(op, spirv.EXTAtomicFAddOp):
-        if isinstance(type_, Float32Type):
-            context.capabilities.add(Capability.AtomicFloat32AddEXT)
-        elif isinstance(type_, Float64Type):
-            context.capabilities.add(Capability.AtomicFloat64AddEXT)
-        else:
+        capability = _ATOMIC_ADDITIONS.get(type(type_))
+        if capability is None:
             cannot_emit(f"there is no atomic addition of {type_}", op)
+        context.capabilities.add(capability)
     elif isinstance(op, spirv.EXTAtomicFMinOp | spirv.EXTAtomicFMaxOp):
-        if not isinstance(type_, Float32Type):
+        capability = _ATOMIC_EXTREMA.get(type(type_))
+        if capability is None:
             cannot_emit(f"there is no atomic minimum or maximum of {type_}", op)
-        context.capabilities.add(Capability.AtomicFloat32MinMaxEXT)
+        context.capabilities.add(capability)
     elif bit_width(type_) == 64 and not isinstance(type_, Float64Type):
         context.capabilities.add(Capability.Int64Atomics)
 

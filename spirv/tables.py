@@ -220,6 +220,10 @@ NEWER_ENUMERANTS: Final[dict[str, tuple[Row, ...]]] = {
         ("MatrixBKHR", 1, "", _MATRIX_CAPABILITY, None, _COOPERATIVE_MATRIX),
         ("MatrixAccumulatorKHR", 2, "", _MATRIX_CAPABILITY, None, _COOPERATIVE_MATRIX),
     ),
+    # SPV_KHR_maximal_reconvergence, revision 1.
+    "ExecutionMode": (
+        ("MaximallyReconvergesKHR", 6023, "", ("Shader",), None, ("SPV_KHR_maximal_reconvergence",)),
+    ),
 }
 _NEWER_BIT_ENUMS = frozenset(("CooperativeMatrixOperands",))
 

@@ -115,6 +115,8 @@ class TypeTable:
             return self._block(type_)
         if isinstance(type_, ArrayType) and isinstance(type_.element_type, StructType):
             return self._unique(Op.TypeArray, self._block(type_.element_type), self.u32(type_.count.data))
+        if isinstance(type_, RuntimeArrayType) and isinstance(type_.element_type, StructType):
+            return self._unique(Op.TypeRuntimeArray, self._block(type_.element_type))
         raise UnemittableError(f"a variable in {storage_class.name} holds a struct, found {type_}")
 
     def _block(self, type_: StructType) -> int:
