@@ -12,13 +12,12 @@ from __future__ import annotations
 from xdsl.dialects import arith, scf
 from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import f32, i32
-from xdsl.ir import Block, Operation, SSAValue, Use
+from xdsl.ir import Operation, SSAValue, Use
 
 from ...ir.dialects import spirv
 from ...ir.narrowing import is_float_attribute
 from .float_expression import FloatExpression
 from .function_lowering import FunctionLowering
-from .known_numbers import is_known
 from .known_zeros import hidden
 from .taken_for_numbers import is_followed
 from .types import float_type
@@ -47,30 +46,30 @@ def _is_misjudged(fn: FunctionLowering, operand: SSAValue, result: SSAValue) -> 
     env = fn.module.env
     if env.folds_zeros and is_followed(operand):
         return True
-    return env.misjudges_absolutes and (_is_chosen(operand, _DEPTH) or _is_compared(result, _DEPTH))
+    return env.misjudges_absolutes and (_is_chosen(fn, operand, _DEPTH) or _is_compared(fn, result, _DEPTH))
 
 
-def _is_chosen(value: SSAValue, depth: int) -> bool:
+def _is_chosen(fn: FunctionLowering, value: SSAValue, depth: int) -> bool:
     """Whether a float is chosen from constants, perhaps of other sign."""
     owner = value.owner
     if isinstance(owner, _PASSED_ON):
-        return depth == 0 or any(_is_chosen(v, depth - 1) for v in owner.operands[-2:])
-    return isinstance(owner, _CHOSEN) or (not isinstance(owner, Block) and is_known(value, depth))
+        return depth == 0 or any(_is_chosen(fn, v, depth - 1) for v in owner.operands[-2:])
+    return isinstance(owner, _CHOSEN) or fn.module.known_numbers.is_known(value)
 
 
-def _is_compared(value: SSAValue, depth: int) -> bool:
+def _is_compared(fn: FunctionLowering, value: SSAValue, depth: int) -> bool:
     """Whether a float is compared with one that the driver may know, and be it behind a choice."""
-    return any(_is_judged(use, depth) for use in value.uses)
+    return any(_is_judged(fn, use, depth) for use in value.uses)
 
 
-def _is_judged(use: Use, depth: int) -> bool:
+def _is_judged(fn: FunctionLowering, use: Use, depth: int) -> bool:
     user = use.operation
     if isinstance(user, arith.CmpfOp):
         other = user.operands[1 - use.index]
-        return not _is_positive(other) and is_known(other, _DEPTH)
+        return not _is_positive(other) and fn.module.known_numbers.is_known(other)
     if isinstance(user, scf.YieldOp) or depth == 0:
         return True
-    return isinstance(user, _PASSED_ON) and any(_is_compared(v, depth - 1) for v in user.results)
+    return isinstance(user, _PASSED_ON) and any(_is_compared(fn, v, depth - 1) for v in user.results)
 
 
 def _is_positive(value: SSAValue) -> bool:

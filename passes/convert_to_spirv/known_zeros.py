@@ -15,27 +15,22 @@ from __future__ import annotations
 import math
 import struct
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, f32, i1, i32
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.dialects.spec_constant import GetOp
 from ...ir.narrowing import is_float_attribute, is_vector_type
-from ..optimise.effects import array_of
 from .function_lowering import FunctionLowering
-from .known_numbers import is_known
+from .known_numbers import is_element, yielded
 from .launch_place import unknown_zero
 from .types import is_float, scalar_of
+from .value_samples import LOADS
 
-_LOADS = ("memref.load", "kernel.load_field", "kernel.load_wide")
-_STORES = ("memref.store", "kernel.store_field", "kernel.store_wide")
-_STORES_READ = 16
-"""How many stores to an array are looked at; of more, one is taken for a zero."""
-_DEPTH = 6
-"""How many operations are followed to find out where a value comes from."""
-
-_FROM_INTEGERS = (arith.SIToFPOp, arith.UIToFPOp)
+_NOT_KEPT = (arith.ConstantOp, arith.SIToFPOp, arith.UIToFPOp)
+_DEPTH = 80
+"""How many operations are followed; what lies behind is taken for a zero."""
 
 
 def summand(fn: FunctionLowering, value: SSAValue) -> SSAValue:
@@ -44,20 +39,31 @@ def summand(fn: FunctionLowering, value: SSAValue) -> SSAValue:
     Elements of arrays stay as they are: only the sign of a zero is at stake, and they are often summed up.
     """
     owner = value.owner
-    is_loaded = _is_element(value) or (not isinstance(owner, Block) and owner.name in _LOADS)
+    is_loaded = is_element(value) or (not isinstance(owner, Block) and owner.name in LOADS)
     return fn.value(value) if is_loaded else factor(fn, value)
 
 
 def factor(fn: FunctionLowering, value: SSAValue) -> SSAValue:
     """Returns the lowered operand of a product or quotient, hidden where the driver may know it for a zero."""
     lowered = fn.value(value)
-    if not hides(fn) or not may_be_known_zero(value, _DEPTH):
+    if not hides(fn) or not may_be_known_zero(fn, value):
         return lowered
-    if fn.constant_number(lowered) is not None or isinstance(value.owner, (memref.LoadOp, *_FROM_INTEGERS)):
+    if not _stays_constant(fn, value):
         return hidden(fn, lowered)
     type_ = lowered.type
     is_zero = fn.emit(spirv.FOrdEqualOp, (lowered, fn.constant(type_, 0.0)), fn.module.types.bool_like(type_))
     return fn.emit(spirv.SelectOp, (is_zero, hidden(fn, lowered), lowered), type_)
+
+
+def _stays_constant(fn: FunctionLowering, value: SSAValue) -> bool:
+    """Whether the driver may make more of a number that it knows, and that is no zero: of specialization constants."""
+    owner = value.owner
+    return isinstance(owner, GetOp) or (
+        not isinstance(owner, Block)
+        and owner.name.startswith("arith.")
+        and not isinstance(owner, _NOT_KEPT)
+        and fn.module.known_numbers.is_known(value)
+    )
 
 
 def hides(fn: FunctionLowering) -> bool:
@@ -65,44 +71,45 @@ def hides(fn: FunctionLowering) -> bool:
     return fn.module.env.folds_zeros and fn.has_inputs
 
 
-def may_be_known_zero(value: SSAValue, depth: int) -> bool:
+def may_be_known_zero(fn: FunctionLowering, value: SSAValue, depth: int = _DEPTH) -> bool:
     """Whether the driver may find out that a float, or a component of a vector, is a zero; loops begin hidden."""
-    owner = value.owner
-    if depth == 0 or isinstance(owner, Block):
-        return False
+    known = fn.module.known_zeros.get(value)
+    if known is None and not isinstance(value.owner, Block):
+        known = depth == 0 or _may_be_zero(fn, value.owner, value, depth)
+        fn.module.known_zeros[value] = known
+    return known or False
+
+
+def _may_be_zero(fn: FunctionLowering, owner: Operation, value: SSAValue, depth: int) -> bool:
+    numbers = fn.module.known_numbers
     if isinstance(owner, arith.ConstantOp):
         return _has_zero(owner)
-    if isinstance(owner, GetOp) or _is_element(value):
-        return True
-    if owner.name in _LOADS:
-        return _may_hold_zero(array_of(owner.operands[0]), depth)
-    if isinstance(owner, _FROM_INTEGERS):
-        return is_known(owner.operands[0], depth)
+    if owner.name in LOADS:
+        return is_element(value) or numbers.may_hold(
+            owner.operands[0], lambda v: _is_stored_zero(fn, v, depth)
+        )
     if isinstance(owner, arith.SelectOp):
         condition, *arms = owner.operands
-        return _is_chosen_zero(condition, arms, depth)
+        return _is_chosen_zero(fn, condition, arms, depth)
     if isinstance(owner, scf.IfOp):
-        return _is_chosen_zero(owner.cond, yielded(owner, value), depth)
+        return _is_chosen_zero(fn, owner.cond, yielded(owner, value), depth)
+    if isinstance(owner, func.CallOp):
+        result = numbers.result_of(owner, value)
+        return result is not None and may_be_known_zero(fn, result, depth - 1)
     passes_on = owner.name.startswith(("vector.", "spirv.Group")) or len(owner.operands) == 1
-    if passes_on and any(may_be_known_zero(operand, depth - 1) for operand in owner.operands):
+    floats = [operand for operand in owner.operands if is_float(scalar_of(operand.type))]
+    if passes_on and any(may_be_known_zero(fn, operand, depth - 1) for operand in floats):
         return True
-    return is_known(value, depth)  # 0.4 is no zero, and what it is rounded to may be one
+    return numbers.is_known(value)  # 0.4 is no zero, and what it is rounded to may be one
 
 
-def _is_chosen_zero(condition: SSAValue, arms: list[SSAValue], depth: int) -> bool:
-    are_zeros = [may_be_known_zero(arm, depth - 1) for arm in arms]
-    return all(are_zeros) or (any(are_zeros) and is_known(condition, depth))
+def _is_stored_zero(fn: FunctionLowering, value: SSAValue, depth: int) -> bool:
+    return is_float(scalar_of(value.type)) and may_be_known_zero(fn, value, depth - 1)
 
 
-def _may_hold_zero(array: SSAValue, depth: int) -> bool:
-    """Whether the function stores a zero that the driver may know into an array, from where it forwards it to loads."""
-    uses = [use.operation for use in array.uses]
-    stored = [
-        op.operands[0] for op in uses if op.name in _STORES and is_float(scalar_of(op.operands[0].type))
-    ]
-    if len(stored) > _STORES_READ or any(may_be_known_zero(value, min(depth - 1, 3)) for value in stored):
-        return True
-    return any(_may_hold_zero(op.results[0], depth) for op in uses if isinstance(op, memref.CollapseShapeOp))
+def _is_chosen_zero(fn: FunctionLowering, condition: SSAValue, arms: list[SSAValue], depth: int) -> bool:
+    are_zeros = [may_be_known_zero(fn, arm, depth - 1) for arm in arms]
+    return fn.module.known_numbers.any_is_chosen(condition, are_zeros)
 
 
 def _has_zero(constant: arith.ConstantOp) -> bool:
@@ -110,23 +117,6 @@ def _has_zero(constant: arith.ConstantOp) -> bool:
     if is_float_attribute(attribute):
         return attribute.value.data == 0
     return isinstance(attribute, DenseIntOrFPElementsAttr) and 0 in attribute.get_values()
-
-
-def _is_element(value: SSAValue) -> bool:
-    """Whether a value is read from a private array, among them specialization constants that are indexed."""
-    owner = value.owner
-    if isinstance(owner, memref.LoadOp):
-        return isinstance(array_of(owner.memref).owner, memref.AllocaOp)
-    while isinstance(owner, spirv.LoadOp | spirv.AccessChainOp):
-        owner = owner.operands[0].owner
-    return isinstance(owner, spirv.VariableOp)
-
-
-def yielded(op: scf.IfOp, value: SSAValue) -> list[SSAValue]:
-    """Returns what the arms of a branch give for one of its results."""
-    number = op.results.index(value)
-    ends = [region.block.last_op for region in op.regions if region.blocks]
-    return [end.operands[number] for end in ends if end is not None]
 
 
 def hidden(fn: FunctionLowering, value: SSAValue) -> SSAValue:

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     VectorType,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...ir.attributes import function_type, symbol_reference
 from ...ir.call_graph import CallGraph, Function, SymbolTables, function_name, has_body
@@ -36,6 +36,7 @@ from ...ir.walk import operations
 from ..errors import PassError
 from .external_functions import check_external, linkage_of
 from .function_lowering import FunctionLowering, Handler
+from .known_numbers import KnownNumbers
 from .packed_tables import needs_block
 from .spec_constant_table import SpecConstantTable
 from .trap_state import TrapState
@@ -128,6 +129,9 @@ class ModuleLowering:
         self._local_size_symbols: dict[int, str] = {}
         self.kernel_symbols = SymbolTables()
         """What symbols of the kernel-level IR name."""
+        self.known_numbers = KnownNumbers()
+        self.known_zeros: dict[SSAValue, bool] = {}
+        """Whether the driver may find out that a float is a zero, see `known_zeros`."""
         self._length_symbols: list[str] = []
         self._without_notes_symbol: str | None = None
         self._symbols: dict[str, SymbolRefAttr] = {}

@@ -15,12 +15,8 @@ from xdsl.ir import SSAValue
 
 from ...ir.dialects import spirv
 from .function_lowering import FunctionLowering
-from .known_numbers import is_known
 from .known_zeros import factor, hidden, hides
 from .types import is_float
-
-_DEPTH = 6
-"""How many operations are followed."""
 
 
 def arms(fn: FunctionLowering, if_true: SSAValue, if_false: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -28,22 +24,29 @@ def arms(fn: FunctionLowering, if_true: SSAValue, if_false: SSAValue) -> tuple[S
     first, second = fn.value(if_true), fn.value(if_false)
     if hides(fn) and is_float(first.type):
         a, b = (if_true, fn.constant_number(first)), (if_false, fn.constant_number(second))
-        if _loses_sign(*a, *b):
+        if _loses_sign(fn, *a, *b):
             return hidden(fn, first), second
-        if _loses_sign(*b, *a):
+        if _loses_sign(fn, *b, *a):
             return first, hidden(fn, second)
     return first, second
 
 
-def _loses_sign(value: SSAValue, number: float | None, other: SSAValue, other_number: float | None) -> bool:
+def _loses_sign(
+    fn: FunctionLowering,
+    value: SSAValue,
+    number: float | None,
+    other: SSAValue,
+    other_number: float | None,
+) -> bool:
     """Whether one arm is, or may be found to be, a zero, and the other is, or may be found to be, a one of the other
     sign; both with their numbers if they are literals."""
+    is_known = fn.module.known_numbers.is_known
     if number is None:
         is_one = other_number is None or abs(other_number) == 1
-        return is_one and is_known(value, _DEPTH) and is_known(other, _DEPTH)
+        return is_one and is_known(value) and is_known(other)
     if number != 0:
         return False
-    return is_known(other, _DEPTH) if other_number is None else other_number == -math.copysign(1, number)
+    return is_known(other) if other_number is None else other_number == -math.copysign(1, number)
 
 
 def beside(fn: FunctionLowering, lowered: SSAValue, other: SSAValue) -> SSAValue:

@@ -19,7 +19,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...ir.dialects.spec_constant import GetOp
 from ...ir.narrowing import is_float_attribute
 from .function_lowering import FunctionLowering
-from .known_zeros import factor, hidden, hides, yielded
+from .known_numbers import yielded
+from .known_zeros import factor, hidden, hides
 
 _DEPTH = 8
 """How many operations are followed, as Mesa does without an end; what lies behind counts as a number."""

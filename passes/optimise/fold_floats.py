@@ -145,10 +145,14 @@ def fold_cmpf(op: Operation) -> Folded:
     a, b = constant_float(lhs), constant_float(rhs)
     if a is None or b is None or not is_integer_attribute(predicate):
         return None
-    number: int = predicate.value.data
+    return bool_attribute(is_true(predicate.value.data, a, b))
+
+
+def is_true(predicate: int, a: float, b: float) -> bool:
+    """Returns what `arith.cmpf` with that predicate gives."""
     if math.isnan(a) or math.isnan(b):
-        return bool_attribute(number >= _FIRST_UNORDERED)
-    return bool_attribute(_PREDICATES[number](a, b))
+        return predicate >= _FIRST_UNORDERED
+    return _PREDICATES[predicate](a, b)
 
 
 def fold_float_cast(op: Operation) -> Folded:
