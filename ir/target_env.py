@@ -161,6 +161,8 @@ class TargetEnv:
     masks_indices: bool = False
     """Whether an index into memory that no robustness covers is kept in range by its low bits where the extent is a
     power of two, not by a minimum: Subzero makes ten instructions of that.  On lavapipe a minimum is faster."""
+    selects_extrema: bool = False
+    """Whether minima and maxima of floats are a comparison and a selection: SwiftShader takes NMin and NMax apart."""
     rotates_barriers: bool = False
     """Whether barriers at the end of a loop's rounds move to their begin where that saves one, see
     `passes.rotate_barriers`."""
@@ -239,6 +241,7 @@ class TargetEnv:
                 pairs_rounds=first.pairs_rounds or other.pairs_rounds,
                 pairs_atomics=first.pairs_atomics and other.pairs_atomics,
                 masks_indices=first.masks_indices and other.masks_indices,
+                selects_extrema=first.selects_extrema and other.selects_extrema,
                 rotates_barriers=first.rotates_barriers and other.rotates_barriers,
                 unrolls_barriers=first.unrolls_barriers and other.unrolls_barriers,
                 unrolls_short=first.unrolls_short and other.unrolls_short,

@@ -470,6 +470,7 @@ def compiler_environment(
         pairs_rounds=is_swiftshader or is_lavapipe,
         pairs_atomics=is_swiftshader,
         masks_indices=is_swiftshader,
+        selects_extrema=is_swiftshader,
         rotates_barriers=is_swiftshader,
         unrolls_short=is_swiftshader,
         unrolls_barriers=is_lavapipe,

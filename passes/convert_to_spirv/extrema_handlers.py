@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from xdsl.dialects import arith
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.dialects.kernel import IN_RANGE
@@ -43,6 +45,35 @@ _LOW_BITS = integer(spirv.BitwiseAndOp)
 def _unsigned_minimum(fn: FunctionLowering, op: Operation) -> None:
     is_mask = fn.module.env.masks_indices and IN_RANGE in op.attributes
     (_LOW_BITS if is_mask else _LEAST)(fn, op)
+
+
+def _extremum_of_numbers(kind: type[Operation], is_first: type[Operation]) -> Handler:
+    """`minnumf` and `maxnumf`, whose result is the number where one operand is NaN: `kind`, or where that takes a driver a
+    dozen instructions, a comparison and a selection, which give the second operand where either is NaN."""
+    plain = floating(kind)
+
+    def lower(fn: FunctionLowering, op: Operation) -> None:
+        if not fn.module.env.selects_extrema:
+            plain(fn, op)
+            return
+        lhs, rhs = operands_of(op)
+        float_type(lhs.type)
+        a, b = fn.value(lhs), fn.value(rhs)
+        if _is_number(fn, a):
+            a, b = b, a
+        type_, truth = a.type, fn.module.types.bool_like(a.type)
+        takes_first = fn.emit(is_first, (a, b), truth)
+        if not _is_number(fn, b):
+            is_nan = fn.emit(spirv.IsNanOp, (b,), truth)
+            takes_first = fn.emit(spirv.LogicalOrOp, (takes_first, is_nan), truth)
+        fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (takes_first, a, b), type_)
+
+    return lower
+
+
+def _is_number(fn: FunctionLowering, value: SSAValue) -> bool:
+    number = fn.constant_number(value)
+    return number is not None and not math.isnan(number)
 
 
 def _ordered_extremum(is_maximum: bool) -> Handler:
@@ -87,8 +118,8 @@ HANDLERS: dict[type[Operation], Handler] = {
     arith.MaxSIOp: _extremum(spirv.GLSMaxOp, spirv.LogicalAndOp, SGT, is_signed=True),
     arith.MinUIOp: _unsigned_minimum,
     arith.MaxUIOp: _extremum(spirv.GLUMaxOp, spirv.LogicalOrOp, UGT, is_signed=False),
-    arith.MinnumfOp: floating(spirv.GLNMinOp),
-    arith.MaxnumfOp: floating(spirv.GLNMaxOp),
+    arith.MinnumfOp: _extremum_of_numbers(spirv.GLNMinOp, spirv.FOrdLessThanOp),
+    arith.MaxnumfOp: _extremum_of_numbers(spirv.GLNMaxOp, spirv.FOrdGreaterThanOp),
     arith.MinimumfOp: _ordered_extremum(is_maximum=False),
     arith.MaximumfOp: _ordered_extremum(is_maximum=True),
 }
