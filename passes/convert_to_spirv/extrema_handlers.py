@@ -48,8 +48,8 @@ def _unsigned_minimum(fn: FunctionLowering, op: Operation) -> None:
 
 
 def _extremum_of_numbers(kind: type[Operation], is_first: type[Operation]) -> Handler:
-    """`minnumf` and `maxnumf`, whose result is the number where one operand is NaN: `kind`, or where that takes a driver a
-    dozen instructions, a comparison and a selection, which give the second operand where either is NaN."""
+    """`minnumf` and `maxnumf`, whose result is the number where one operand is NaN: `kind`, or where that takes
+    a driver a dozen instructions, a comparison and a selection, which give the second operand where either is NaN."""
     plain = floating(kind)
 
     def lower(fn: FunctionLowering, op: Operation) -> None:
