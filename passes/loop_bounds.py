@@ -139,10 +139,20 @@ def _sum(bounds: list[int | None]) -> int | None:
 def _most_trips(op: scf.ForOp) -> int | None:
     """Returns the most rounds of a loop that counts up to a constant, from a number that is known or not negative."""
     known = trip_count(op)
-    high, step = constant_integer(op.operands[1]), constant_integer(op.operands[2])
-    if known is not None or high is None or step is None or step <= 0 or not is_natural(op.operands[0]):
+    high, step = constant_integer(op.operands[1]), _least_step(op.operands[2])
+    if known is not None or high is None or step is None or not is_natural(op.operands[0]):
         return known
     return max(-(-high // step), 0)
+
+
+def _least_step(value: SSAValue) -> int | None:
+    """Returns the least that a positive number can be, None for others: a work-group has a work-item at least."""
+    number = constant_integer(value)
+    if number is not None:
+        return number if number > 0 else None
+    while isinstance(value.owner, arith.IndexCastOp) and _keeps_sizes(value.owner):
+        value = value.owner.operands[0]
+    return 1 if isinstance(value.owner, gpu.BlockDimOp) else None
 
 
 _SIZES = (gpu.GlobalIdOp, gpu.ThreadIdOp, gpu.BlockIdOp, gpu.BlockDimOp, GlobalRangeOp, memref.DimOp)
@@ -197,13 +207,71 @@ def _most_rounds(op: scf.WhileOp) -> int | None:
         value, limit = compare.operands[0], constant_integer(compare.operands[1])
         if limit is None or not isinstance(value, BlockArgument) or value.owner is not before:
             continue
-        step = step_of(op, value.index)
-        if step is None:
+        changed = change_of(op, value.index) or _change_while_it_goes_on(op, value.index)
+        if changed is None:
             continue
-        rounds = _rounds(compare, constant_integer(op.operands[value.index]), step, limit)
+        (kind, amount), start = changed, op.operands[value.index]
+        number = constant_integer(amount)
+        rounds = None if number is None else _rounds(compare, constant_integer(start), (kind, number), limit)
+        if rounds is None and kind is arith.AddiOp:
+            rounds = _most_steps(compare, start, amount, limit)
         if rounds is not None:
             return rounds
     return None
+
+
+_FAR_FROM_THE_END = 1 << 30
+"""Numbers of 32 bits below it, and steps as large as that or a local size, do not come around."""
+
+
+def _most_steps(compare: arith.CmpiOp, start: SSAValue, amount: SSAValue, limit: int) -> int | None:
+    """Returns how many positive steps a number takes at most that is not negative, until it is no longer below a
+    limit."""
+    width = integer_width(compare.operands[0].type) or INDEX_WIDTH
+    step, first = _least_step(amount), constant_integer(start)
+    if first is None and is_natural(start):
+        first = 0
+    is_below = compare.predicate.value.data in _BELOW and 0 <= limit < _FAR_FROM_THE_END
+    if not is_below or width < INDEX_WIDTH or step is None or first is None or first < 0:
+        return None
+    return max(-((first - limit) // step), 0) if step <= _FAR_FROM_THE_END else None
+
+
+def _change_while_it_goes_on(op: scf.WhileOp, index: int) -> tuple[type[Operation], SSAValue] | None:
+    """The same as `change_of`, of a value that is as it was, or anything, in the round that ends the loop."""
+    after = op.after_region.block.last_op
+    test = op.before_region.block.last_op
+    assert after is not None and test is not None
+    value = after.operands[index]
+    owner = value.owner
+    if isinstance(owner, Block):
+        return None
+    for flag in _ends(op, test.operands[0]):
+        ended = after.operands[flag]
+        if isinstance(owner, arith.SelectOp) and owner.operands[0] is ended:
+            return _change(op, index, owner.operands[2])
+        if isinstance(owner, scf.IfOp) and ended.owner is owner:
+            arms = [end for region in owner.regions for end in [region.block.last_op] if end is not None]
+            number, flagged = owner.results.index(value), owner.results.index(ended)
+            going_on = [arm.operands[number] for arm in arms if constant_integer(arm.operands[flagged]) != -1]
+            return _change(op, index, going_on[0]) if len(going_on) == 1 else None
+        if isinstance(owner, scf.IfOp) and owner.cond is ended:
+            end = owner.false_region.block.last_op
+            return None if end is None else _change(op, index, end.operands[owner.results.index(value)])
+    return None
+
+
+def _ends(op: scf.WhileOp, condition: SSAValue) -> list[int]:
+    """Returns which carried values are flags that end the loop where they are true."""
+    owner = condition.owner
+    if isinstance(owner, arith.AndIOp):
+        return [flag for operand in owner.operands for flag in _ends(op, operand)]
+    if not isinstance(owner, arith.XOrIOp) or constant_integer(owner.rhs) != -1:
+        return []
+    flag = owner.lhs
+    if isinstance(flag, BlockArgument) and flag.owner is op.before_region.block:
+        return [flag.index]
+    return []
 
 
 def exact_rounds(op: scf.WhileOp) -> int | None:
@@ -216,7 +284,9 @@ def _has_one_end(op: scf.WhileOp) -> bool:
     test = op.before_region.block.last_op
     compare = None if test is None else test.operands[0].owner
     value = compare.operands[0] if isinstance(compare, arith.CmpiOp) else None
-    return isinstance(value, BlockArgument) and constant_integer(op.operands[value.index]) is not None
+    if not isinstance(value, BlockArgument) or value.owner is not op.before_region.block:
+        return False
+    return constant_integer(op.operands[value.index]) is not None and step_of(op, value.index) is not None
 
 
 def step_of(op: scf.WhileOp, index: int) -> tuple[type[Operation], int] | None:
@@ -228,10 +298,17 @@ def step_of(op: scf.WhileOp, index: int) -> tuple[type[Operation], int] | None:
 
 def change_of(op: scf.WhileOp, index: int) -> tuple[type[Operation], SSAValue] | None:
     """Returns how each round changes a carried value, as an operation on it and a value; None where it is not so."""
+    again = op.after_region.block.last_op
+    assert again is not None
+    return _change(op, index, again.operands[index])
+
+
+def _change(op: scf.WhileOp, index: int, following: SSAValue) -> tuple[type[Operation], SSAValue] | None:
+    """Returns how a value that follows a carried one is made of it."""
     before, after = op.before_region.block, op.after_region.block
-    test, again = before.last_op, after.last_op
-    assert test is not None and again is not None
-    owner, value = again.operands[index].owner, before.args[index]
+    test = before.last_op
+    assert test is not None
+    owner, value = following.owner, before.args[index]
     if isinstance(owner, Block) or len(owner.operands) != 2:
         return None
     base, other = owner.operands

@@ -430,3 +430,76 @@ def test_calls_are_not_copied_by_level_2() -> None:
     call = "func.call @h(%n, %a, %zero, %one, %i) : (i32, memref<?xi32>, i32, i32, index) -> ()"
     text = run(loop("%n", call), level=2, helpers=helpers)
     assert text.count("call @h") == 1
+
+
+def stride(start: str, test: str, step: str) -> str:
+    """A loop that goes on by a step of the work-group's size, or another."""
+    return f"""%id = arith.index_cast %i : index to i32
+      %size = "gpu.block_dim"() <{{dimension = #gpu<dim x>}}> : () -> index
+      %wide = arith.index_cast %size : index to i32
+      %r = scf.while (%x = {start}) : (i32) -> i32 {{
+        %c = arith.cmpi {test}, %x, %hundred : i32
+        scf.condition(%c) %x : i32
+      }} do {{
+      ^bb0(%y: i32):
+        %z = arith.addi %y, {step} : i32
+        scf.yield %z : i32
+      }}"""
+
+
+@pytest.mark.parametrize(
+    ("start", "test", "step", "is_known"),
+    [
+        ("%id", "slt", "%wide", True),
+        ("%zero", "ult", "%wide", True),
+        ("%id", "slt", "%ten", True),
+        ("%n", "slt", "%wide", False),  # from below 0
+        ("%id", "ne", "%wide", False),  # steps over it
+        ("%id", "slt", "%n", False),
+    ],
+)
+def test_strides_of_work_groups(start: str, test: str, step: str, is_known: bool) -> None:
+    assert ("check_rounds" not in run(stride(start, test, step))) is is_known
+
+
+def broken(change: str, *, flag: str = "%done") -> str:
+    """A loop that counts to a hundred and has a break behind its test."""
+    return f"""%no = arith.constant false  %yes = arith.constant true
+      %r:2 = scf.while (%b = %no, %x = %zero) : (i1, i32) -> (i1, i32) {{
+        %c = arith.cmpi slt, %x, %hundred : i32
+        %not = arith.xori %b, %yes : i1
+        %both = arith.andi %not, %c : i1
+        scf.condition(%both) %b, %x : i1, i32
+      }} do {{
+      ^bb0(%q: i1, %y: i32):
+        %v = memref.load %a[%i] : memref<?xi32>
+        %done = arith.cmpi eq, %v, %y : i32
+        %next = arith.addi %y, %one : i32
+        {change}
+        scf.yield {flag}, %z : i1, i32
+      }}"""
+
+
+@pytest.mark.parametrize(
+    ("change", "flag", "is_known"),
+    [
+        ("%z = arith.select %done, %y, %next : i32", "%done", True),
+        ("%z = arith.select %done, %next, %y : i32", "%done", False),
+        ("%z = arith.select %odd, %y, %next : i32", "%done", False),
+        ("%z = scf.if %done -> (i32) { scf.yield %y : i32 } else { scf.yield %next : i32 }", "%done", True),
+        (
+            "%f, %z = scf.if %done -> (i1, i32) { scf.yield %yes, %y : i1, i32 } else "
+            "{ scf.yield %odd, %next : i1, i32 }",
+            "%f",
+            True,
+        ),
+        (
+            "%f, %z = scf.if %done -> (i1, i32) { scf.yield %odd, %y : i1, i32 } else "
+            "{ scf.yield %no, %next : i1, i32 }",
+            "%f",
+            False,
+        ),
+    ],
+)
+def test_loops_with_a_break(change: str, flag: str, is_known: bool) -> None:
+    assert ("check_rounds" not in run(broken(change, flag=flag))) is is_known
