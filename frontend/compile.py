@@ -182,6 +182,16 @@ def _relative_bytes(image: DeviceImage, functions: Sequence[FunctionType]) -> by
     return None if kernels is None else replace(image, kernels=kernels).to_bytes()
 
 
+_FOR_TEXT = (
+    "xdsl.parser",
+    "xdsl.printer",
+    "xdsl.pattern_rewriter",
+    "xdsl.rewriter",
+    "xdsl.utils.mlir_lexer",
+)
+"""Modules that dialects import to read and print IR, and to rewrite it with patterns, which compiling does not."""
+
+
 @cache
 def load_compiler() -> None:
     """Imports the compiler the fast way; whoever imports it before pays the full price and nothing else.
@@ -189,7 +199,7 @@ def load_compiler() -> None:
     Raises:
         BuildError: its packages are not installed, where somebody wanted kernels of bundle files alone.
     """
-    from ..ir.late_modules import put_off_resources
+    from ..ir.late_modules import late_names, put_off_resources
 
     put_off_resources()
     try:
@@ -202,7 +212,12 @@ def load_compiler() -> None:
     from ..ir.deferred_definitions import deferred_definitions
     from ..ir.deferred_operations import deferred_operations
 
-    with span("compile", "import of the compiler"), deferred_definitions(), deferred_operations():
+    with (
+        span("compile", "import of the compiler"),
+        deferred_definitions(),
+        late_names(*_FOR_TEXT),
+        deferred_operations(),
+    ):
         from ..passes import pipeline
         from ..passes.convert_to_spirv import convert
         from ..passes.convert_to_spirv.handlers import import_usual_handlers

@@ -3,9 +3,9 @@
 CPython 3.11 and 3.12 compile the text of each method that a dataclass gets, one by one, which is half of the time
 that importing xDSL takes and half of lapilli's own: 1400 methods, of which a program calls a few dozen.  Within
 `deferred_definitions` a class gets a small function instead, which compiles the real method when it is called and puts
-it in its own place; some calls before are served without it (`served_methods`).  It gets no docstring that spells out
-its signature.  Newer versions of Python build a class with one compilation and are left alone, and so is every other
-thread; the garbage collector pauses.  Standard library only.
+it in its own place (`late_methods`); some calls before are served without it (`served_methods`).  It gets no docstring
+that spells out its signature.  Newer versions of Python build a class with one compilation and are left alone, and so
+is every other thread; the garbage collector pauses.  Standard library only.
 """
 
 from __future__ import annotations
@@ -14,21 +14,19 @@ import contextlib
 import dataclasses
 import gc
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Any
 
 from . import quick_dataclasses
 from .collector import collector_off
+from .late_methods import LateMethod, stand_in
 from .quick_imports import quick_imports
-from .served_methods import INIT_PARAMETERS, NOT_SERVED, Serve, assign_fields, serve_text
+from .served_methods import INIT_PARAMETERS, Serve, assign_fields, serve_text
 
 _PARAMETERS = ("name", "args", "body", "globals", "locals", "return_type")
 
 MANY_OBJECTS = 1_000
 """So many new objects come of importing a few modules; importing one small one leaves the collector as it was."""
-
-CALLS_BEFORE_COMPILING = 16
-"""So often a method works without being compiled, which takes as long as 30 calls."""
 
 _lock = threading.RLock()
 
@@ -68,11 +66,12 @@ def _deferred_methods() -> Generator[None]:
         if threading.get_ident() != thread:
             return create_function(name, args, body, **scope)
         assigns = assign[0]
-        return _deferred(
+        late = LateMethod(
             name,
             lambda: create_function(name, args, body, **scope),
             lambda: assigns or serve_text(name, body),
         )
+        return stand_in(late, name)
 
     def init(*description: Any) -> Any:
         if threading.get_ident() != thread:
@@ -85,7 +84,7 @@ def _deferred_methods() -> Generator[None]:
 
     def process(cls: Any, *options: Any, **more: Any) -> Any:
         if is_quick and not more and threading.get_ident() == thread:
-            made = quick_dataclasses.define(cls, options, _deferred)
+            made = quick_dataclasses.define(cls, options)
             if made is not None:
                 return made
         # A class without a docstring would get its signature for one, which takes as long as the rest of it.
@@ -116,37 +115,3 @@ def resume_collecting() -> None:
         gc.freeze()
         gc.unfreeze()
     gc.enable()
-
-
-def _deferred(
-    name: str, make: Callable[[], Callable[..., Any]], find_serve: Callable[[], Serve | None]
-) -> Callable[..., Any]:
-    """Returns a function that becomes what `make` returns: at its first call, or after some that are served."""
-    made: list[Callable[..., Any]] = []
-    serve: Serve | None = None
-    served = 0
-
-    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        nonlocal serve, served
-        if not made:
-            serve = serve or find_serve()
-            if serve is not None and served < CALLS_BEFORE_COMPILING:
-                result = serve(self, args, kwargs)
-                if result is not NOT_SERVED:
-                    served += 1
-                    return result
-            made.append(make())
-            _replace(type(self).__mro__, name, method, made[0])
-        return made[0](self, *args, **kwargs)
-
-    method.__name__ = name
-    return method
-
-
-def _replace(owners: tuple[type, ...], name: str, old: object, new: Callable[..., Any]) -> None:
-    """Puts the real method where the deferred one stands."""
-    for owner in owners:
-        if owner.__dict__.get(name) is old:
-            new.__qualname__ = f"{owner.__qualname__}.{name}"
-            setattr(owner, name, new)
-            return

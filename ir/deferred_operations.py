@@ -159,6 +159,9 @@ def deferred_operations() -> Generator[None]:
     """Defers the definitions of the operations that this thread's imports make within."""
     from xdsl.irdl import attributes, constraints, operations
 
+    from .plain_inheritance import answer_by_inheritance
+
+    answer_by_inheritance()
     if not _importing.acquire(blocking=False):  # as in `deferred_definitions`
         yield
         return

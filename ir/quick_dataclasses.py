@@ -19,10 +19,8 @@ from collections.abc import Callable
 from dataclasses import MISSING, Field
 from typing import Any, Final, cast
 
+from .late_methods import LateMethod, stand_ins
 from .served_methods import Serve, assign_fields, serve_equality, serve_hash
-
-Deferred = Callable[[str, Callable[[], Callable[..., Any]], Callable[[], Serve | None]], Callable[..., Any]]
-"""Makes a method that is compiled later, of its name, what compiles it, and what finds what serves until then."""
 
 _OPTIONS: Final = (
     "init",
@@ -63,13 +61,12 @@ def _parameters(function: str) -> tuple[str, ...]:
     return () if code is None else code.co_varnames[: code.co_argcount]
 
 
-def define(cls: Any, options: tuple[bool, ...], deferred: Deferred) -> Any:
+def define(cls: Any, options: tuple[bool, ...]) -> Any:
     """Makes `cls` a dataclass and returns it; returns None, and changes nothing, where `dataclasses` has to do it.
 
     Args:
         cls: a class.
         options: those of `dataclasses.dataclass`, in its order.
-        deferred: makes its methods.
     """
     init, repr_, eq, order, unsafe_hash, frozen, match_args, kw_only, slots, weakref_slot = options
     if order or unsafe_hash or weakref_slot or cls.__module__.partition(".")[0] not in _OURS:
@@ -86,35 +83,43 @@ def define(cls: Any, options: tuple[bool, ...], deferred: Deferred) -> Any:
     values = options[: _dataclasses._DataclassParams.__init__.__code__.co_argcount - 1]
     cls.__dataclass_params__ = _dataclasses._DataclassParams(*values)
     cls.__dataclass_fields__ = fields
-    in_init = [f for f in fields.values() if f._field_type is not _dataclasses._FIELD_CLASSVAR]
-    positional = tuple([f for f in in_init if f.init and not f.kw_only])
-    made = _methods(cls, fields, (in_init, positional), init, repr_, eq, frozen, slots, deferred)
+    methods = _Methods(cls, fields, frozen, slots).stand_ins
+    wanted = {
+        "__init__": init,
+        "__repr__": repr_,
+        "__eq__": eq,
+        "__hash__": eq and frozen and not has_hash,
+        "__setattr__": frozen,
+        "__delattr__": frozen,
+    }
     if eq and not has_hash and not frozen:
         cls.__hash__ = None
-        made.pop("__hash__", None)
-    elif has_hash or not eq:
-        made.pop("__hash__", None)
-    for name, method in made.items():
-        if name == "__hash__" or name not in namespace:
+    for name, is_wanted in wanted.items():
+        if is_wanted and (name == "__hash__" or name not in namespace):
+            method: Any = methods[name]
             method.__qualname__ = f"{cls.__qualname__}.{name}"
             setattr(cls, name, method)
+        else:
+            del methods[name]
     if not cls.__doc__:
         cls.__doc__ = cls.__name__  # not the signature, which takes as long as the rest
     if match_args and "__match_args__" not in namespace:
-        cls.__match_args__ = tuple([f.name for f in positional])
+        cls.__match_args__ = tuple([f.name for f in _positional(_in_init(fields))])
     if slots:
         cls = _dataclasses._add_slots(cls, frozen, weakref_slot)
     return abc.update_abstractmethods(cls)
 
 
 _SET_AND_DELETE: Final = ("__setattr__", "__delattr__")
+_BARE: Final = frozenset((object, abc.ABC, typing.Generic))
+"""Parents that have no fields."""
 
 
 def _inherited(cls: Any, frozen: bool) -> dict[str, Field[Any]] | None:
     """Returns the fields of the classes that it comes from; None where some are frozen and others not."""
     found: dict[str, Field[Any]] = {}
     for base in cls.__mro__[-1:0:-1]:
-        fields = getattr(base, "__dataclass_fields__", None)
+        fields = None if base in _BARE else getattr(base, "__dataclass_fields__", None)
         if fields is not None:
             found.update(fields)
             if base.__dataclass_params__.frozen != frozen:
@@ -129,8 +134,10 @@ def _own_defaults(cls: Any) -> dict[str, tuple[object, Any]] | None:
     if any(type(value) is Field and name not in annotations for name, value in namespace.items()):
         return None
     found: dict[str, tuple[object, Any]] = {}
+    is_bare = _BARE.issuperset(cls.__mro__[1:])
     for name, annotation in annotations.items():
-        default: Any = getattr(cls, name, MISSING)
+        # Asking a class for what it does not have takes as long as the rest of this.
+        default: Any = MISSING if is_bare and name not in namespace else getattr(cls, name, MISSING)
         if type(default) is types.MemberDescriptorType:
             default = MISSING
         value: Any = cast(Any, default).default if type(default) is Field else default
@@ -168,65 +175,73 @@ def _own_fields(cls: Any, own: dict[str, tuple[object, Any]], kw_only: bool) -> 
     return found
 
 
-def _methods(
-    cls: Any,
-    fields: dict[str, Field[Any]],
-    in_init: tuple[list[Any], tuple[Any, ...]],
-    init: bool,
-    repr_: bool,
-    eq: bool,
-    frozen: bool,
-    slots: bool,
-    deferred: Deferred,
-) -> dict[str, Any]:
-    """Returns the methods by name; which of them the class gets is left to `define`."""
-    module = sys.modules.get(cls.__module__)
-    scope: dict[str, Any] = {} if module is None else module.__dict__
-    plain: list[Any] = [f for f in fields.values() if f._field_type is _dataclasses._FIELD]
-    made: dict[str, Any] = {}
-    if init:
-        everything, positional = in_init
-        description = (
-            everything,
-            positional,
-            tuple([f for f in everything if f.init and f.kw_only]),
-            frozen,
-            hasattr(cls, "__post_init__"),
-            "__dataclass_self__" if "self" in fields else "self",
-            scope,
-            slots,
-        )
-        make_init = _dataclasses._init_fn
-        made["__init__"] = deferred(
-            "__init__", lambda: make_init(*description), lambda: assign_fields(*description)
-        )
-    if repr_:
-        shown = [f for f in plain if f.repr]
-        made["__repr__"] = deferred("__repr__", lambda: _dataclasses._repr_fn(shown, scope), lambda: None)
-    if eq:
-        compared = [f for f in plain if f.compare]
-        made["__eq__"] = deferred(
-            "__eq__",
-            lambda: _dataclasses._cmp_fn(
-                "__eq__",
-                "==",
-                _dataclasses._tuple_str("self", compared),
-                _dataclasses._tuple_str("other", compared),
-                globals=scope,
-            ),
-            lambda: serve_equality([f.name for f in compared]),
-        )
-        hashed = [f for f in plain if (f.compare if f.hash is None else f.hash)]
-        made["__hash__"] = deferred(
-            "__hash__",
-            lambda: _dataclasses._hash_fn(hashed, scope),
-            lambda: serve_hash([f.name for f in hashed]),
-        )
-    if frozen:
-        for place, name in enumerate(_SET_AND_DELETE):
-            made[name] = deferred(
-                name,
-                lambda place=place: _dataclasses._frozen_get_del_attr(cls, plain, scope)[place],
-                lambda: None,
+class _Methods:
+    """The methods of one class, made one by one when they are called.
+
+    Args:
+        cls: the class, where it gets slots the one without them.
+        fields: its fields, pseudo-fields included.
+        frozen: as in its options.
+        slots: as in its options.
+    """
+
+    __slots__ = ("_cls", "_fields", "_frozen", "_late", "_slots", "stand_ins")
+
+    def __init__(self, cls: Any, fields: dict[str, Any], frozen: bool, slots: bool) -> None:
+        self._cls, self._fields, self._frozen, self._slots = cls, fields, frozen, slots
+        self._late: dict[str, LateMethod] | None = None
+        self.stand_ins = stand_ins(self)
+
+    def call(self, name: str, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls one of them, of an object."""
+        if self._late is None:
+            self._late = {}
+        late = self._late.get(name)
+        if late is None:
+            late = self._late[name] = LateMethod(name, *self._makers(name))
+        return late.call(self.stand_ins[name], owner, args, kwargs)
+
+    def _makers(self, name: str) -> tuple[Callable[[], Callable[..., Any]], Callable[[], Serve | None]]:
+        """Returns what compiles a method, and what finds what serves until then."""
+        module, functions = sys.modules.get(self._cls.__module__), _dataclasses
+        scope: dict[str, Any] = {} if module is None else module.__dict__
+        plain = [f for f in self._fields.values() if f._field_type is functions._FIELD]
+        if name == "__init__":
+            description = self._description(scope)
+            return lambda: functions._init_fn(*description), lambda: assign_fields(*description)
+        if name == "__repr__":
+            return lambda: functions._repr_fn([f for f in plain if f.repr], scope), lambda: None
+        if name == "__eq__":
+            compared = [f for f in plain if f.compare]
+            both = [functions._tuple_str(owner, compared) for owner in ("self", "other")]
+            return (
+                lambda: functions._cmp_fn("__eq__", "==", *both, globals=scope),
+                lambda: serve_equality([f.name for f in compared]),
             )
-    return made
+        if name == "__hash__":
+            hashed = [f for f in plain if (f.compare if f.hash is None else f.hash)]
+            return lambda: functions._hash_fn(hashed, scope), lambda: serve_hash([f.name for f in hashed])
+        place = _SET_AND_DELETE.index(name)
+        return lambda: functions._frozen_get_del_attr(self._cls, plain, scope)[place], lambda: None
+
+    def _description(self, scope: dict[str, Any]) -> tuple[Any, ...]:
+        """Returns the arguments of the function of `dataclasses` that makes an ``__init__``."""
+        everything = _in_init(self._fields)
+        return (
+            everything,
+            _positional(everything),
+            tuple([f for f in everything if f.init and f.kw_only]),
+            self._frozen,
+            hasattr(self._cls, "__post_init__"),
+            "__dataclass_self__" if "self" in self._fields else "self",
+            scope,
+            self._slots,
+        )
+
+
+def _in_init(fields: dict[str, Any]) -> list[Any]:
+    return [f for f in fields.values() if f._field_type is not _dataclasses._FIELD_CLASSVAR]
+
+
+def _positional(in_init: list[Any]) -> tuple[Any, ...]:
+    return tuple([f for f in in_init if f.init and not f.kw_only])

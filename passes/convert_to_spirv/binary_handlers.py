@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, ub
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i64
 from xdsl.ir import Operation, SSAValue
 
@@ -167,11 +167,6 @@ def _ceildivui(fn: FunctionLowering, op: Operation) -> None:
     _stepped(fn, op, spirv.IAddOp, quotient, inexact)
 
 
-def _poison(fn: FunctionLowering, op: Operation) -> None:
-    """`ub.poison`, which nothing may depend on: zero.  Upstream's lift-cf-to-scf puts it where a value is missing."""
-    fn.values[op.results[0]] = fn.constant(fn.type(op.results[0].type), 0)
-
-
 def _constant(fn: FunctionLowering, op: Operation) -> None:
     attribute = op.properties["value"]
     (result,) = op.results
@@ -212,7 +207,6 @@ def _extended(kind: type[Operation]) -> Handler:
 
 HANDLERS: dict[type[Operation], Handler] = {
     arith.ConstantOp: _constant,
-    ub.PoisonOp: _poison,
     # On i1, as on any width, addition is modulo 2: exclusive or.
     arith.AddiOp: _negating(integer(spirv.IAddOp, spirv.LogicalNotEqualOp)),
     arith.SubiOp: _negating(integer(spirv.ISubOp, spirv.LogicalNotEqualOp)),

@@ -13,7 +13,7 @@ from ...ir.deferred_operations import import_deferred
 from .function_lowering import Handler
 
 _FILES = {
-    "binary_handlers": "arith ub",
+    "binary_handlers": "arith",
     "extrema_handlers": (
         "arith.minsi arith.maxsi arith.minui arith.maxui arith.minnumf arith.maxnumf arith.minimumf arith.maximumf"
     ),
@@ -25,6 +25,7 @@ _FILES = {
     "math_handlers": "math",
     "bit_handlers": "math.absi math.ctpop math.ctlz math.cttz",
     "memory_handlers": "memref kernel.load_field kernel.store_field kernel.load_wide kernel.store_wide",
+    "poison_handlers": "ub",
     "local_array": "memref.alloc memref.alloca",
     "atomic_handlers": (
         "kernel.atomic_rmw kernel.atomic_compare_exchange kernel.atomic_load kernel.atomic_store"

@@ -13,7 +13,6 @@ import math
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects import math as math_dialect
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.dialects.spec_constant import GetOp
@@ -27,10 +26,13 @@ _DEPTH = 8
 
 _EXTREMA = (arith.MinnumfOp, arith.MaxnumfOp)
 _SUMS = (arith.AddfOp, arith.SubfOp, arith.MulfOp)
-_OPPOSITES = (arith.NegfOp, math_dialect.AbsFOp)
-_ROUNDED = (math_dialect.FloorOp, math_dialect.CeilOp, math_dialect.TruncOp)
 _FINITE_ONES = (arith.ConstantOp, GetOp, arith.SIToFPOp, arith.UIToFPOp)
-_FOLLOWED = (arith.SelectOp, scf.IfOp, *_FINITE_ONES, *_EXTREMA, *_SUMS, *_OPPOSITES, *_ROUNDED)
+_FOLLOWED = frozenset(
+    (
+        *(kind.name for kind in (arith.SelectOp, scf.IfOp, arith.NegfOp, *_FINITE_ONES, *_EXTREMA, *_SUMS)),
+        *("math.absf", "math.floor", "math.ceil", "math.trunc"),  # by name: few kernels load that dialect
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def _find_claims(fn: FunctionLowering, value: SSAValue, depth: int) -> Claims:
     if isinstance(owner, Block):
         return _NOTHING
     if depth == 0:
-        return _FINITE if isinstance(owner, _FOLLOWED) else _NOTHING
+        return _FINITE if owner.name in _FOLLOWED else _NOTHING
     if isinstance(owner, arith.ConstantOp):
         return _of_constant(owner)
     if isinstance(owner, _FINITE_ONES):
@@ -96,7 +98,7 @@ def _sources(owner: Operation, value: SSAValue) -> list[SSAValue]:
         return list(owner.operands[1:])
     if isinstance(owner, scf.IfOp):  # short branches become selections
         return yielded(owner, value)
-    return list(owner.operands) if isinstance(owner, _FOLLOWED) else []
+    return list(owner.operands) if owner.name in _FOLLOWED else []
 
 
 def _of_constant(constant: arith.ConstantOp) -> Claims:
@@ -108,4 +110,4 @@ def _of_constant(constant: arith.ConstantOp) -> Claims:
 
 def is_followed(value: SSAValue) -> bool:
     """Whether Mesa looks at what a float is made of."""
-    return isinstance(value.owner, _FOLLOWED)
+    return isinstance(value.owner, Operation) and value.owner.name in _FOLLOWED

@@ -14,12 +14,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from lapilli.ir.deferred_definitions import (
-    CALLS_BEFORE_COMPILING,
-    MANY_OBJECTS,
-    deferred_definitions,
-    is_supported,
-)
+from lapilli.ir.deferred_definitions import MANY_OBJECTS, deferred_definitions, is_supported
+from lapilli.ir.late_methods import CALLS_BEFORE_COMPILING
 
 with deferred_definitions():
 
@@ -211,7 +207,7 @@ def test_other_threads_and_later_classes_are_left_alone() -> None:
         class Probe:
             n: int
 
-        return "deferred_definitions" in Probe.__init__.__code__.co_filename
+        return "late_methods" in Probe.__init__.__code__.co_filename
 
     found: list[bool] = []
     with deferred_definitions():

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lapilli.ir.late_modules import put_off
+from lapilli.ir.late_modules import LateName, late_names, put_off
 
 NAME = "late_package.inside"
 
@@ -81,6 +81,109 @@ def test_one_that_fails_is_tried_again(package: Any) -> None:
 def test_one_that_is_not_there_is_left_to_the_import(package: Any) -> None:
     put_off(f"{NAME}s")
     assert f"{NAME}s" not in sys.modules
+
+
+HOLDER = f"""
+from {NAME} import Number, answer as found
+
+def of(number: Number, part: tuple[Number.Part, ...]) -> Number:
+    return Number(3)
+
+def is_number(value: object) -> bool:
+    return isinstance(value, Number)
+"""
+
+
+@pytest.fixture
+def holder(package: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A module that has imported names of `NAME`, which has not run."""
+    inside = Path(package.__path__[0]) / "inside" / "__init__.py"
+    inside.write_text(inside.read_text() + "class Number(int):\n    class Part: ...\n")
+    (inside.parent.parent / "holder.py").write_text(HOLDER)
+    monkeypatch.setitem(sys.modules, "late_package.holder", sys)  # removed at the end
+    del sys.modules["late_package.holder"]
+    with late_names(NAME):
+        made = import_module("late_package.holder")
+    assert package.runs == []
+    assert isinstance(vars(made)["found"], LateName)
+    return made
+
+
+def test_what_holds_a_late_name_gets_what_it_stands_for(package: Any, holder: Any) -> None:
+    assert holder.of(None, ()) == 3
+    late: Any = sys.modules[NAME]
+    assert (holder.found, holder.Number, type(late), package.runs) == (42, late.Number, type(sys), [NAME])
+
+
+def test_a_late_name_is_asked_for_its_objects(package: Any, holder: Any) -> None:
+    assert not holder.is_number(3)
+    assert package.runs == [NAME]
+    assert holder.is_number(holder.Number(3))
+
+
+def test_a_late_name_that_was_kept_elsewhere_stands_for_it_still(package: Any, holder: Any) -> None:
+    number: Any = holder.Number
+    names: dict[str, Any] = {"number": number}
+    exec("class Again(number): ...", names)
+    assert names["Again"].__mro__[1] is holder.Number
+    assert package.runs == [NAME]
+    assert issubclass(names["Again"], number) and isinstance(names["Again"](4), number)
+    assert (number(5), number.from_bytes(b"a", "big"), str | number) == (5, 97, str | holder.Number)
+
+
+def test_what_uses_a_late_name_at_once_runs_the_module(package: Any, holder: Any) -> None:
+    names: dict[str, Any] = {}
+    with late_names(NAME):
+        exec(f"from {NAME} import Number\nclass Derived(Number): ...\nmade = Number(2)", names)
+    assert (names["made"], names["Derived"].__mro__[1] is holder.Number, package.runs) == (2, True, [NAME])
+
+
+def test_other_threads_get_the_names_themselves(package: Any) -> None:
+    names: dict[str, Any] = {}
+    with late_names(NAME):
+        thread = threading.Thread(target=lambda: exec(f"from {NAME} import answer", names))
+        thread.start()
+        thread.join()
+    assert names["answer"] == 42
+
+
+def test_everything_is_taken_of_a_module_that_has_run(package: Any) -> None:
+    names: dict[str, Any] = {}
+    with late_names(NAME):
+        exec(f"from {NAME} import *", names)
+    assert names["answer"] == 42
+
+
+COMPILER = """
+import sys
+import lapilli as lp
+from lapilli.frontend.compile import compile_kernels, load_compiler
+
+load_compiler()
+late = [sys.modules[f"xdsl.{name}"] for name in ("parser", "printer", "pattern_rewriter", "rewriter")]
+text = "import lapilli as lp\\n@lp.kernel\\ndef k(x: lp.Array[lp.f32]):\\n    i = lp.global_id(0)\\n"
+text += "    if x[i] > 2.0:\\n        x[i] = x[i] * 2.0\\n"
+compile_kernels([lp.kernel_from_source(text, name="k")], rank=1)
+assert not any(type(module) is type(sys) for module in late), late
+
+from xdsl.context import Context
+from xdsl.dialects import builtin, func, scf
+from xdsl.parser import Parser
+
+assert func.Parser is scf.Parser is Parser, func.Parser
+context = Context()
+for dialect in (builtin.Builtin, func.Func, scf.Scf):
+    context.load_dialect(dialect)
+text = "func.func @f(%n: index) {\\n  scf.for %i = %n to %n step %n {\\n    scf.yield\\n  }\\n  func.return\\n}"
+module = Parser(context, text).parse_module()
+module.verify()
+assert "scf.for" in str(module)
+assert func.Printer is sys.modules["xdsl.printer"].Printer
+"""
+
+
+def test_the_compiler_leaves_parser_and_printer_until_they_are_used() -> None:
+    subprocess.run((sys.executable, "-c", COMPILER), check=True)
 
 
 def test_resources_work_as_ever() -> None:

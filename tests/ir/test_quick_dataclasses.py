@@ -131,6 +131,17 @@ def test_their_objects_do_the_same(monkeypatch):
     assert results[0] == results[1]
 
 
+METHODS = ("__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__")
+
+
+def test_what_stands_for_the_methods_of_a_class_is_little(monkeypatch):
+    monkeypatch.setattr(quick_dataclasses, "_OURS", (__name__.partition(".")[0],))
+    with deferred_definitions():
+        frozen: Any = _classes()["Frozen"]
+    cells = [cell for name in METHODS for cell in frozen.__dict__[name].__closure__]
+    assert (len(cells), len({id(cell) for cell in cells})) == (len(METHODS), 1)
+
+
 def _error(do: Any) -> str:
     with pytest.raises((TypeError, AttributeError)) as error:
         do()

@@ -1,0 +1,108 @@
+"""What stands for the methods of a dataclass until they are compiled, in few objects.
+
+A start defines 400 dataclasses with five methods each, of which a program calls a few dozen.  The garbage collector
+looks at every function and cell of them, so a class has one record that all its stand-ins share; what a method needs is
+made when it is called.  Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from .served_methods import NOT_SERVED, Serve
+
+CALLS_BEFORE_COMPILING = 16
+"""So often a method works without being compiled, which takes as long as 30 calls."""
+
+
+class LateMethod:
+    """A method that is compiled at its first call, or after some that are served without.
+
+    Args:
+        name: of the method.
+        make: compiles it.
+        find_serve: finds what serves until then, None: nothing does.
+    """
+
+    __slots__ = ("_find_serve", "_made", "_make", "_name", "_serve", "_served")
+
+    def __init__(
+        self, name: str, make: Callable[[], Callable[..., Any]], find_serve: Callable[[], Serve | None]
+    ) -> None:
+        self._name, self._make, self._find_serve = name, make, find_serve
+        self._made: Callable[..., Any] | None = None
+        self._serve: Serve | None = None
+        self._served = 0
+
+    def call(self, stand_in: object, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls the method of an object; once compiled, it takes the place of `stand_in` in the object's class."""
+        made = self._made
+        if made is None:
+            serve = self._serve = self._serve or self._find_serve()
+            if serve is not None and self._served < CALLS_BEFORE_COMPILING:
+                result = serve(owner, args, kwargs)
+                if result is not NOT_SERVED:
+                    self._served += 1
+                    return result
+            made = self._made = self._make()
+            _replace(type(owner).__mro__, self._name, stand_in, made)
+        return made(owner, *args, **kwargs)
+
+
+def _replace(owners: tuple[type, ...], name: str, old: object, new: Callable[..., Any]) -> None:
+    """Puts the real method where the deferred one stands."""
+    for owner in owners:
+        if owner.__dict__.get(name) is old:
+            new.__qualname__ = f"{owner.__qualname__}.{name}"
+            setattr(owner, name, new)
+            return
+
+
+class Methods(Protocol):
+    """The methods of a class that are not compiled yet."""
+
+    def call(self, name: str, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls one of them, of an object."""
+        ...
+
+
+def stand_in(late: LateMethod, name: str) -> Callable[..., Any]:
+    """Returns the function that stands for one method."""
+
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return late.call(method, self, args, kwargs)
+
+    method.__name__ = name
+    return method
+
+
+def stand_ins(methods: Methods) -> dict[str, Callable[..., Any]]:
+    """Returns the functions that stand for all methods of a dataclass, by name; they share one cell."""
+
+    def __init__(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return methods.call("__init__", self, args, kwargs)
+
+    def __repr__(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return methods.call("__repr__", self, args, kwargs)
+
+    def __eq__(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return methods.call("__eq__", self, args, kwargs)
+
+    def __hash__(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return methods.call("__hash__", self, args, kwargs)
+
+    def __setattr__(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return methods.call("__setattr__", self, args, kwargs)
+
+    def __delattr__(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return methods.call("__delattr__", self, args, kwargs)
+
+    return {
+        "__init__": __init__,
+        "__repr__": __repr__,
+        "__eq__": __eq__,
+        "__hash__": __hash__,
+        "__setattr__": __setattr__,
+        "__delattr__": __delattr__,
+    }
