@@ -8,7 +8,6 @@ specialization constants, rounds of loops, ids in groups that may have one work-
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Callable
 
 from xdsl.dialects import arith, func, memref, scf
@@ -250,6 +249,8 @@ class ValueSamples:
 
     def _made_up(self, value: SSAValue, chain: Chain, number: int) -> Number:
         """Returns a number for what is not computed of others here, alike for what is the same."""
+        import zlib  # a library, which would wait at the start for the drivers' to be opened
+
         bits = zlib.crc32(b"%d,%d" % (self._structure(value, chain), number % _INPUTS))
         if is_float(value.type):
             is_function = not isinstance(value.owner, Block) and value.owner.name.startswith("math.")
