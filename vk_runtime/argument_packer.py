@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..ir.errors import KernelArgumentError
 from ..ir.kernel_info import (
+    BufferParameter,
     ImageParameter,
     KernelInfo,
     LocalParameter,
@@ -40,6 +41,13 @@ PACK_FORMATS = {
 }
 
 
+def takes_addresses(kernel: KernelInfo) -> bool:
+    """Whether a kernel reaches its arrays by their addresses: none is bound then, also of those that it does not use."""
+    return any(
+        isinstance(p, BufferParameter) and p.address_offset_bytes is not None for p in kernel.parameters
+    )
+
+
 class ArgumentPacker:
     """Writes the argument block of a kernel: hidden fields, extents, scalars, addresses.
 
@@ -57,7 +65,7 @@ class ArgumentPacker:
         fields += [(offset, index) for offset in abi.base_offsets_bytes if offset is not None]
         fields += [(field.offset_bytes, PACK_FORMATS[field.dtype]) for field in abi.spec_fields]
         fields += [(table.offset_bytes, f"{len(table.data)}s") for table in abi.tables]
-        self.has_addresses = False
+        self.has_addresses = takes_addresses(kernel)
         # What a value is, and which one: of the scalars, of the arrays' memory, or of the arguments.
         sources: list[tuple[str, int, int]] = []
         counted: list[tuple[int, str]] = []
@@ -85,7 +93,6 @@ class ArgumentPacker:
             if parameter.address_offset_bytes is not None:
                 fields.append((parameter.address_offset_bytes, "Q"))
                 sources.append(("address", arrays, 0))
-                self.has_addresses = True
                 if parameter.ndim:
                     counted.append((position, parameter.name))
             for dimension, offset in enumerate(parameter.extent_offsets_bytes):

@@ -21,6 +21,7 @@ from ..ir.kernel_info import BufferParameter, ImageParameter, KernelInfo
 from ..ir.lazy_logging import logger_of
 from ..spirv.device_image import DeviceImage
 from . import profile, trace
+from .argument_packer import takes_addresses
 from .constants import (
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
     VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
@@ -368,10 +369,11 @@ def binding_table(kernel: KernelInfo) -> tuple[tuple[int, int], ...]:
     """Returns (binding, VkDescriptorType) of every descriptor: arrays and images in parameter order, the argument
     block, the report buffer."""
     arrays: list[tuple[int, int]] = []
+    is_bound = not takes_addresses(kernel)
     for parameter in kernel.parameters:
         if isinstance(parameter, ImageParameter):
             arrays.append((parameter.binding, DESCRIPTOR_TYPES[parameter.descriptor]))
-        elif isinstance(parameter, BufferParameter) and parameter.address_offset_bytes is None:
+        elif isinstance(parameter, BufferParameter) and is_bound:
             is_uniform = parameter.is_uniform
             kind = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER if is_uniform else VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
             arrays.append((parameter.binding, kind))

@@ -113,6 +113,11 @@ class ArgumentBlock:
             for offset, words in zip(self._table_offsets, self._tables, strict=True)
         )
 
+    @property
+    def has_addresses(self) -> bool:
+        """Whether the kernel reaches arrays by their addresses."""
+        return any(key.kind is FieldKind.ADDRESS for key in self._fields)
+
     def offset_bytes(self, key: FieldKey) -> int | None:
         """Returns where a field lies, None where the kernel does not use it; after `finish`."""
         known = self._fields.get(key)

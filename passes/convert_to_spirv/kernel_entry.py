@@ -35,7 +35,6 @@ from ...ir.dialects.kernel import (
 )
 from ...ir.dialects.spirv.enums import ExecutionMode
 from ...ir.kernel_info import AspectUse, KernelInfo, LaunchAbi, SpecField
-from ...ir.target_env import BindingModel
 from ...ir.walk import instances
 from ..errors import PassError, operation_location
 from .argument_block import HIDDEN, ArgumentBlock, FieldKey, FieldKind
@@ -133,7 +132,8 @@ class KernelEntry:
         fn.add(create(spirv.ReturnOp))
         fn.location = self._kernel.location
         env = self._module.env
-        spill_binding = self.arguments.binding_count if env.binding_model is BindingModel.DESCRIPTOR else 0
+        # A kernel that uses none of its arrays has no addresses either, and they count as bound.
+        spill_binding = 0 if self._block.has_addresses else self.arguments.binding_count
         arguments = self._module.reserve(f"{self.name}.arguments")
         self._block_binding = self._block.finish(env.max_push_constant_bytes, spill_binding, arguments)
         self._report_binding = self.report.bind(spill_binding + 1)

@@ -124,6 +124,25 @@ def test_an_index_out_of_range_is_harmless(small):
     assert found.numpy().tolist() == [7] * wrong.size
 
 
+@pytest.mark.parametrize("is_checked", [False, True])
+def test_arrays_that_the_kernel_does_not_use(small, is_checked):
+    """They have neither an address nor a descriptor then."""
+
+    @lp.kernel
+    def fill(unused: lp.Array[lp.i32], x: lp.Array[lp.i32], more: lp.In[lp.f32, 2], v: lp.i32):
+        assert v != 8
+        x[lp.global_id(0)] = v + 1
+
+    @lp.kernel
+    def plain(unused: lp.Array[lp.i32], x: lp.Array[lp.i32], more: lp.In[lp.f32, 2], v: lp.i32):
+        x[lp.global_id(0)] = v + 1
+
+    few, many = lp.zeros(4, lp.i32, device=small), lp.zeros(5000, lp.i32, device=small)
+    for unused, x in ((few, many), (many, lp.zeros(5000, lp.i32, device=small)), (many, few)):
+        (fill if is_checked else plain)[x.size](unused, x, lp.zeros((2, 2), device=small), 6)
+        assert (x.numpy() == 7).all()
+
+
 def test_an_empty_array_beside_a_large_one(small):
     x, at = lp.zeros(0, lp.i32, device=small), lp.zeros(5000, lp.i32, device=small)
     y = lp.zeros(5000, lp.i32, device=small)

@@ -207,6 +207,20 @@ def test_addresses_lie_in_the_block_and_accesses_are_aligned(lower: Fixture, ker
     assert lowered.text.count("spirv.GL.UMin") == 2  # no robustness keeps an index inside
 
 
+def test_arrays_that_nothing_uses_count_as_bound_where_none_has_an_address(
+    lower: Fixture, kernel: Fixture
+) -> None:
+    """The runtime tells by the addresses whether arrays are bound."""
+    env = TargetEnv(binding_model=BindingModel.ADDRESS, max_push_constant_bytes=0)
+    text = kernel("memref.store %a, %x[%i] : memref<?xf32>", "%x : memref<?xf32>, %y : memref<?xf32>, %a : f32")
+    lowered = lower(text, env)
+    used, unused = lowered.info.parameters[:2]
+    assert used.address_offset_bytes is not None and unused.address_offset_bytes is None
+    assert lowered.info.abi.argument_block_binding == 0
+    lowered = lower(kernel("", "%x : memref<?xf32>, %y : memref<?xf32>, %a : f32"), env)
+    assert lowered.info.abi.argument_block_binding in (None, 2)
+
+
 def test_rank_reverses_the_order_of_dimensions(lower: Fixture) -> None:
     lowered = lower(
         """
