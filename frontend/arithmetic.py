@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 from ..ir.dialects import math
 from . import float_division
 from .bounds import combine, fitting
+from .checks import check_divisor
 from .conversions import CMPI, adapt, convert, settle
 from .dispatch import expression
 from .folding import TooLargeError, fold
@@ -176,6 +177,8 @@ def _fold_literals(fb: FunctionBuilder, operator: str, left: Scalar, right: Scal
         other = ">>" if operator == "LShift" else "<<"
         hint = f"shift the other way: {other} {-b}"
         raise fb.error(node, f"a shift count must not be negative, found {b}", "LP2033", hint=hint)
+    if _divides_by_zero(operator, b) and isinstance(a, int) and not fb.is_dry:
+        check_divisor(fb, Scalar(I32, const=low_bits(a, I32)), Scalar(I32, const=0))
     try:
         return constant(fold(operator, a, b))
     except TooLargeError:
@@ -242,6 +245,8 @@ def _integer_binary(fb: FunctionBuilder, operator: str, left: Scalar, right: Sca
     scalar = left.type
     bounds = combine(operator, left.bounds, right.bounds, scalar)
     if left.const is not None and right.const is not None and scalar.bits:
+        if _divides_by_zero(operator, right.const) and not fb.is_dry:
+            check_divisor(fb, left, right)
         value = low_bits(int(fold(operator, left.const, right.const)), scalar)
         return Scalar(scalar, const=value, bounds=(value, value))
     if fb.is_dry:
@@ -255,6 +260,11 @@ def _integer_binary(fb: FunctionBuilder, operator: str, left: Scalar, right: Sca
         return Scalar(scalar, identity.ssa, identity.const, identity.bounds)
     ssa = fb.emit(_INTEGER_OPS[operator], [fb.ssa(left), fb.ssa(right)], ir_type(scalar))
     return Scalar(scalar, ssa, bounds=bounds)
+
+
+def _divides_by_zero(operator: str, divisor: float) -> bool:
+    """Whether debug mode finds an integer division although it is folded."""
+    return divisor == 0 and isinstance(divisor, int) and operator in ("FloorDiv", "Mod")
 
 
 def _identity(operator: str, left: Scalar, right: Scalar) -> Scalar | None:

@@ -144,7 +144,10 @@ class SizeExpressions:
 
 def _check_width(type_: Attribute) -> None:
     if not (is_bool(type_) or (is_integer_type(type_) and type_.width.data == 32)):
-        raise TypeError(f"the length of an array is computed from 32-bit integers and bools, found {type_}")
+        raise TypeError(
+            f"the length of an array is computed from integers of 32 bits and bools, found {type_}; give the "
+            "specialization constant the type lp.i32 or lp.u32"
+        )
 
 
 def _not_constant(value: SSAValue) -> TypeError:

@@ -140,6 +140,24 @@ def test_atomics_shared_arrays_vectors_and_structs(device) -> None:
                 kernel[n](k, x).wait()
 
 
+@pytest.mark.parametrize("division", ["5 // 0", "lp.i8(5) % 0", "divmod(5, lp.i32(0))[0]", "lp.u64(5) // lp.u64(0)"])
+def test_divisions_that_are_folded(division: str, device) -> None:
+    if "64" in division and not device.has(lp.Aspect.VK_INT64):
+        pytest.skip("needs vk_int64")
+    source = (
+        "import lapilli as lp\n@lp.kernel(debug=True)\n"
+        "def divide(y: lp.Array[lp.i32]):\n"
+        "    i = lp.global_id(0)\n"
+        "    if i > 0:\n"
+        f"        y[i] = y[i] + lp.i32({division})\n"
+    )
+    divide = lp.kernel_from_source(source)
+    y = lp.zeros(2, lp.i32, device=device)
+    divide[1](y).wait()  # not reached
+    with pytest.raises(lp.KernelTrap, match=r"work-item \(1,\): integer division of 5 by zero"):
+        divide[2](y).wait()
+
+
 @pytest.mark.parametrize("operation", ["//", "%"])
 def test_division_by_zero(operation: str, device) -> None:
     source = (

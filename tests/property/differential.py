@@ -37,9 +37,13 @@ class Program:
             for n in range(kernels)
         ]
         self.seed, self.ranks = seed, [rank for _, rank in texts]
-        self.text = "from __future__ import annotations\n" + HEADER + "".join(text for text, _ in texts)
         self.types = types_
-        name = f"random_program_{seed}_{next(_serial)}"
+        self.load(HEADER + "".join(text for text, _ in texts), f"random_program_{seed}", folder)
+
+    def load(self, text, name, folder):
+        """Writes the file and imports it; Python compiles it for itself, too."""
+        self.text = "from __future__ import annotations\n" + text
+        name += f"_{next(_serial)}"
         self.path = folder / f"{name}.py"
         self.path.write_text(self.text)
         spec = importlib.util.spec_from_file_location(name, self.path)

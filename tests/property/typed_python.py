@@ -105,14 +105,27 @@ def number(value):
     return Number(value, BOOL) if isinstance(value, bool) else value
 
 
+WATCHERS = []
+"""Called with a message where debug mode traps."""
+
+
+def _tell(message):
+    for watcher in WATCHERS:
+        watcher(message)
+
+
 def _floor_divide(a, b, kind):
     if kind.is_float:
         return kind.numpy.type(np.floor_divide(a, b))
+    if not b:
+        _tell(f"integer division of {a} by zero")
     return wrap(a // b, kind) if b else 0
 
 
 def _modulo(a, b, kind):
     if not kind.is_float:
+        if not b:
+            _tell(f"integer division of {a} by zero")
         return wrap(a % b, kind) if b else 0
     return kind.numpy.type(np.mod(a, b))
 
@@ -184,7 +197,19 @@ class Number:
         self.value, self.type = value, type_
 
     def __repr__(self):
-        return f"{self.type.name}({self.value})"
+        return str(self)
+
+    def __str__(self):
+        if self.type is BOOL:
+            return str(bool(self.value))
+        if not self.type.is_float:
+            return str(int(self.value))
+        return repr(float(str(self.value)))  # with the digits that tell it from others of its type
+
+    def __format__(self, spec):
+        if not spec:
+            return str(self)
+        return format(float(self.value) if self.type.is_float else int(self.value), spec)
 
     def __bool__(self):
         return bool(self.value != 0)
@@ -275,7 +300,10 @@ class HostArray:
         )
 
     def __setitem__(self, index, value):
-        self.data[self._at(index)] = convert(value, self.type).value
+        value = convert(value, self.type).value
+        if self.type.is_float and math.isnan(value):
+            _tell("NaN is stored into")
+        self.data[self._at(index)] = value
 
 
 class HostTable:
