@@ -19,6 +19,7 @@ from .module_view import ModuleView
 from .reflect import reflect
 from .tables import Op, StorageClass
 from .tools import SCALAR_LAYOUT, spirv_tools
+from .type_growth import oversized_type
 from .type_info import constant_value
 from .validation import validate
 
@@ -32,6 +33,9 @@ _INSIDE: Final = frozenset((StorageClass.Workgroup, StorageClass.Private, Storag
 def code_problem(image: DeviceImage) -> str | None:
     """Returns the first thing that is wrong with the code of an image, None where nothing is."""
     is_object = image.is_object
+    oversized = oversized_type(image.spirv)
+    if oversized is not None:
+        return oversized
     env = image.target_env.universal_name if is_object else image.target_env.spirv_tools_name
     try:
         is_scalar = SCALAR_LAYOUT in image.requirements.features

@@ -33,6 +33,7 @@ from .reflection import EntryPoint, LinkageSymbol, LocalSize, Reflection
 from .specialise import SpecValue, freeze_spec_constants, set_spec_constant_defaults
 from .tables import Capability, ExecutionMode, ExecutionModel, Op, enumerant_name
 from .tools import DEFAULT_TARGET_ENV, SCALAR_LAYOUT, ValidationFinding, spirv_tools
+from .type_growth import oversized_type
 from .validation import validate
 
 PLAIN_ENV = TargetEnv()
@@ -97,6 +98,9 @@ def _validated(binary: bytes, label: str) -> Module:
         module = parse(binary)
     except SpirvError as error:
         raise _build_error(label, [error.message]) from error
+    oversized = oversized_type(binary)
+    if oversized is not None:
+        raise _build_error(label, [oversized])
     is_linked_later = _has_linkage(module)
     findings = [
         str(finding)

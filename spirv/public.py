@@ -17,6 +17,7 @@ from .specialise import SpecValue
 from .specialise import freeze_spec_constants as _freeze
 from .specialise import set_spec_constant_defaults as _set_defaults
 from .tools import DEFAULT_TARGET_ENV, spirv_tools
+from .type_growth import oversized_type
 
 
 def validate(binary: bytes, *, target_env: str = DEFAULT_TARGET_ENV) -> None:
@@ -30,7 +31,12 @@ def validate(binary: bytes, *, target_env: str = DEFAULT_TARGET_ENV) -> None:
         SpirvValidationError: the module breaks a rule; a BuildError.
         InvalidError: there is no such environment, or `binary` is not bytes.
     """
-    finding = spirv_tools().validate(_bytes(binary), target_env)
+    data = _bytes(binary)
+    oversized = oversized_type(data)
+    if oversized is not None:
+        message = f"invalid SPIR-V for {target_env}: {oversized}"
+        raise SpirvValidationError(message, diagnostics=[Diagnostic(message)])
+    finding = spirv_tools().validate(data, target_env)
     if finding is not None:
         where = "" if finding.instruction_ordinal is None else f"instruction {finding.instruction_ordinal}: "
         message = f"invalid SPIR-V for {target_env}: {where}{finding.message}"
@@ -90,6 +96,9 @@ def link(
         allow_unresolved=allow_unresolved,
         keep_exports=keep_exports,
     )
+    oversized = oversized_type(linked)
+    if oversized is not None:
+        raise LinkError(f"the linked module is invalid: {oversized}")
     module = parse(linked)
     major, minor = module.version
     finding = spirv_tools().validate(linked, f"spv{major}.{minor}")

@@ -18,6 +18,7 @@ from .tables import Op
 MAX_SCALARS: Final = 1 << 16
 """Composites of more are left as they are."""
 MAX_NESTING: Final = 16
+_WIDTHS: Final = frozenset((8, 16, 32, 64))
 
 Value = int | bool | tuple["Value", ...]
 """An integer as unsigned bits, a bool, or the parts of a composite; floats are their bits."""
@@ -64,9 +65,11 @@ class ConstantTable:
             self._by_value.setdefault((kind, _distinct(value)), number)
 
     def scalar(self, kind: int) -> _Scalar | None:
-        """Returns width and sign of an integer or float type."""
+        """Returns width and sign of an integer or float type; None of widths that there are not."""
         item = self.view.definitions.get(kind)
         if item is None or item.opcode not in (Op.TypeInt, Op.TypeFloat) or not item.operands:
+            return None
+        if item.operands[0] not in _WIDTHS:
             return None
         is_signed = item.opcode == Op.TypeInt and item.operands[1:2] == (1,)
         return _Scalar(item.operands[0], is_signed)

@@ -42,7 +42,7 @@ PACK_FORMATS = {
 
 
 def takes_addresses(kernel: KernelInfo) -> bool:
-    """Whether a kernel reaches its arrays by their addresses: none is bound then, also of those that it does not use."""
+    """Whether a kernel takes addresses of its arrays: none is bound then, not even those that it does not use."""
     return any(
         isinstance(p, BufferParameter) and p.address_offset_bytes is not None for p in kernel.parameters
     )

@@ -10,8 +10,9 @@ import numpy as np
 import lapilli as lp
 from lapilli.frontend.interpretation import interpret
 
+from .host_language import Language, type_defaults
 from .programs import COLUMNS, COMMON, HEADER, ROWS, SPECS, TABLES, WIDE, WORK_ITEMS, Generator
-from .typed_python import TYPES, HostArray, Language, type_defaults
+from .typed_python import TYPES, HostArray
 
 SHAPES = {1: (8,), 2: (2, 4), 3: (2, 2, 2)}
 SLOTS = 40

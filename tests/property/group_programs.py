@@ -13,8 +13,9 @@ import numpy as np
 import lapilli as lp
 from lapilli.frontend.interpretation import interpret
 
+from .host_language import Language, type_defaults
 from .programs import COLUMNS, COMMON, HEADER, ROWS, SPECS, TABLES, WORK_ITEMS, Generator, Scope
-from .typed_python import BOOL, INDEX, TYPES, HostArray, Language, Number, convert, type_defaults
+from .typed_python import BOOL, INDEX, TYPES, HostArray, Number, convert
 
 LOCAL, GROUPS = WORK_ITEMS, 2
 ATOMICS = {"add": operator.add, "min": min, "max": max, "or_": operator.or_, "xor": operator.xor,
@@ -302,8 +303,11 @@ OTHER_SPECS = (7, 6, -0.25, False, [1, 2, -3, 2**31 - 1], [[1, 2, 3], [-4, 5, 0.
 WRITTEN = ("w", "v", "out", "outf", "counts", "cells")
 
 
-def check(seed, devices, types=COMMON, *, debug=False):
+def check(seed, devices, types=COMMON, *, debug=False, change=str):
     """Runs the kernel of a seed in the interpreter and on devices, and compares with Python.
+
+    Args:
+        change: what to make of the source before it is compiled, see `variants`.
 
     Raises:
         AssertionError: numbers differ.
@@ -312,7 +316,7 @@ def check(seed, devices, types=COMMON, *, debug=False):
     n, expected = seed % 3 + 1, inputs(seed, types)
     values = OTHER_SPECS if seed % 2 else ()
     on_host(text, expected, types, n, values)
-    source = lp.kernel_from_source(text, name="k")
+    source = lp.kernel_from_source(change(text), name="k")
     scope = source.function.__globals__
     ids = [scope[name] for name, *_ in (*SPECS, *TABLES)]
     spec = dict(zip(ids, values, strict=False))

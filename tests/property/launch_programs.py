@@ -1,5 +1,5 @@
-"""Random launches that depend on each other, over queues, command groups and graphs, with arguments that are views or the
-same memory, from and to host arrays of any strides; NumPy does the same steps one after the other.
+"""Random launches that depend on each other, over queues, command groups and graphs, with arguments that are views
+or the same memory, from and to host arrays of any strides; NumPy does the same steps one after the other.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ class LaunchProgram:
         for place, (array, expected) in enumerate(zip(there, here, strict=True)):
             found = spread(pick)
             array.copy_to(found)
-            np.testing.assert_array_equal(found, expected, f"seed {self.seed}, {device}, {place}\n" + "\n".join(log))
+            np.testing.assert_array_equal(
+                found, expected, f"seed {self.seed}, {device}, {place}\n" + "\n".join(log)
+            )
 
     def step(self, pick: random.Random) -> tuple[str, int, int, int]:
         """Returns a kernel, two places and a number."""

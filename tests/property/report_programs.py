@@ -18,8 +18,9 @@ from lapilli.frontend.interpretation import interpret
 
 from . import typed_python
 from .differential import OTHER_SPECS, Program
+from .host_language import Language, type_defaults
 from .programs import COMMON, HEADER, SPECS, TABLES, WIDE, WORK_ITEMS, Generator
-from .typed_python import BOOL, TYPES, HostArray, Language
+from .typed_python import BOOL, TYPES, HostArray
 
 FLOAT_FORMATS = ("", ":.3f", ":10.2e", ":+.1f", ":>12", "!r", ":08.2f")
 INTEGER_FORMATS = ("", ":5d", ":<6", ":+", ":x", ":08b", "!r", ":#o", ":,")
@@ -61,7 +62,9 @@ class ReportGenerator(Generator):
             kind = pick.choice([*self.types, BOOL])
             value = self.expression(scope, kind, 2)
             parts.append(
-                pick.choice([f"lp.{kind.name}({value})", f"lp.{kind.name}({value})", self.formatted(scope), "TI[1]"])
+                pick.choice(
+                    [f"lp.{kind.name}({value})", f"lp.{kind.name}({value})", self.formatted(scope), "TI[1]"]
+                )
             )
         end = pick.choice(["", "", ', sep="|"', ', end=";\\n"'])
         return ", ".join(parts) + end
@@ -114,6 +117,7 @@ class ReportProgram(Program):
         kinds |= {f"x{t}": TYPES[t] for t in self.types}
         with np.errstate(all="ignore"), _watched(self.debug):
             exec(self.code, names)
+            type_defaults(names)
             arguments = {name: HostArray(arrays[name], kind) for name, kind in kinds.items()}
             for i in range(WORK_ITEMS):
                 language.ids = (i,)
@@ -180,4 +184,3 @@ def _watched(debug) -> Iterator[None]:
         yield
     finally:
         typed_python.WATCHERS.clear()
-

@@ -57,7 +57,9 @@ class SharedProgram:
         self.text = structs + self._kernel(pick.choice((0, 1, 2)), debug)
 
     def _kernel(self, level: int, debug: bool) -> str:
-        shape = f"({self.rows}, TILE)" if self.rows else self.random.choice(("TILE", "TILE * 2", "TILE + LESS"))
+        shape = (
+            f"({self.rows}, TILE)" if self.rows else self.random.choice(("TILE", "TILE * 2", "TILE + LESS"))
+        )
         first = [
             "i = lp.local_id(0)",
             f"s = lp.local.array({shape}, {spelled(self.kind)})",
@@ -67,18 +69,20 @@ class SharedProgram:
         ]
         last = [
             f"out[lp.global_id(0), {n}] = {self._read('i', leaf, row)}"
-            for n, (row, leaf) in enumerate((r, leaf) for r in range(max(self.rows, 1)) for leaf in self.leaves)
+            for n, (row, leaf) in enumerate(
+                (r, leaf) for r in range(max(self.rows, 1)) for leaf in self.leaves
+            )
         ]
         body = [*first, *self.lines, *last, "x[lp.global_id(0)] = acc"]
         return "".join(
             [
                 "".join(self.helpers),
                 f'@lp.kernel(local_size="TILE", opt_level={level}, debug={debug})\n',
-                "def k(x: lp.Array[lp.i32], out: lp.Out[lp.i32, 2], *, TILE: lp.Spec[lp.u32] = 2, N: lp.Spec[lp.i32] = 1,\n",
-                "      LESS: lp.Spec[lp.u32] = 9):\n",
+                "def k(x: lp.Array[lp.i32], out: lp.Out[lp.i32, 2], *, TILE: lp.Spec[lp.u32] = 2,\n",
+                "      N: lp.Spec[lp.i32] = 1, LESS: lp.Spec[lp.u32] = 9):\n",
                 *(f"    {line}\n" for line in body),
             ]
-        ).replace("@lp.struct", "@lp.struct", 1)
+        )
 
     # Parts of the text.
 
@@ -108,7 +112,7 @@ class SharedProgram:
         by = self.random.randrange(5)
         return f"(i + {by}) % lp.i32(TILE)", by
 
-    # Steps: text, and what NumPy does to `acc` of shape (GROUPS, tile) and the leaves, of the same shape by (row, leaf).
+    # Steps: text, and what NumPy does to `acc` of shape (GROUPS, tile) and to the leaves by (row, leaf).
 
     def exchange(self, indent: int) -> None:
         """A part is written, the barrier waits, a neighbour's part is read."""
@@ -253,6 +257,7 @@ class SharedProgram:
         self._line(indent, f"{name} = {place}")
         self._line(indent, f"{name}.{left} = {name}.{right}")
         self._line(indent, f"{place} = {name}")
+        self._line(indent, "lp.barrier()")
 
         def step(acc, parts, _):
             values = [parts[row, f"{path}.{letter}"].copy() for letter in right]
@@ -280,7 +285,9 @@ class SharedProgram:
             x, out = start.copy(), np.zeros(wanted.shape, np.int32)
             if device is None:
                 ids = kernel.specialization_ids
-                interpret(kernel, self.items, (x, out), spec={ids[name]: value for name, value in spec.items()})
+                interpret(
+                    kernel, self.items, (x, out), spec={ids[name]: value for name, value in spec.items()}
+                )
             else:
                 there = lp.asarray(x, device=device), lp.asarray(out, device=device)
                 kernel[self.items](*there, **spec)
@@ -297,5 +304,3 @@ def _vectors(kind, path=""):
     elif not isinstance(kind, Type):
         for part, inner in kind.parts().items():
             yield from _vectors(inner, path + part)
-
-

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import lapilli as lp
@@ -15,7 +16,11 @@ import lapilli as lp
 from .differential import Mismatch, Program
 from .edge_expressions import EdgeProgram
 from .group_programs import check
+from .launch_programs import LaunchProgram
+from .report_programs import ReportProgram
+from .shared_programs import SharedProgram
 from .value_differential import ValueProgram
+from .variants import Variant
 
 KERNELS = 4
 """Kernels of one file."""
@@ -55,10 +60,16 @@ def _one(seed: int, folder: Path) -> tuple[int, int]:
                 print(f"seed {seed}: {type(error).__name__}: {error}")
     if not failures:
         program.path.unlink()
+    variant = Variant(seed)
+    is_able = variant.kind != "index" or is_wide
     for what, run in (
         ("work-groups", lambda: check(seed, devices[1:], program.types)),
         ("values", lambda: ValueProgram(seed, program.types).check(devices)),
         ("edges", lambda: EdgeProgram(seed, wide=is_wide).check(devices)),
+        ("reports", lambda: _reports(seed, folder, devices, is_wide=is_wide)),
+        ("shared memory", lambda: SharedProgram(seed, program.types, debug=seed % 8 == 3).check(devices)),
+        ("launches", lambda: [LaunchProgram(seed).check(device) for device in devices[1:]]),
+        (f"work-groups, {variant}", lambda: is_able and _varied(seed, variant, devices[1:], program.types)),
     ):
         try:
             run()
@@ -67,7 +78,20 @@ def _one(seed: int, folder: Path) -> tuple[int, int]:
         except (AssertionError, lp.Error) as error:
             failures += 1
             print(f"{what} of seed {seed}: {type(error).__name__}: {error}")
-    return len(devices) * (KERNELS + 3), failures
+    return len(devices) * (KERNELS + 7), failures
+
+
+def _reports(seed: int, folder: Path, devices: Sequence[lp.Device | None], *, is_wide: bool) -> None:
+    program = ReportProgram(seed, folder, wide=is_wide, debug=seed % 4 > 1)
+    for device in devices:
+        program.check(device)
+    program.path.unlink()
+
+
+def _varied(seed: int, variant: Variant, devices: Sequence[lp.Device], types: tuple[str, ...]) -> None:
+    with variant.active(devices):
+        check(seed, devices, types, change=variant.text)
+        ValueProgram(seed, types, change=variant.text).check(devices)
 
 
 if __name__ == "__main__":

@@ -33,12 +33,12 @@ OTHER_SPECS = (7, 6, -0.25, False, [1, 2, -3, 2**31 - 1], [[1, 2, 3], [-4, 5, 0.
 class ValueProgram:
     """The kernel of a seed, and what it gives in Python."""
 
-    def __init__(self, seed, types=COMMON, *, debug=False):
+    def __init__(self, seed, types=COMMON, *, debug=False, change=str):
         self.generator = ValueGenerator(seed, types)
         self.seed, self.types = seed, types
         self.text = self.generator.text(debug=debug)
         self.spec = OTHER_SPECS if seed % 2 else ()
-        self.kernel = lp.kernel_from_source(self.text, name="k")
+        self.kernel = lp.kernel_from_source(change(self.text), name="k")
         self.scope = self.kernel.function.__globals__
 
     def dtype(self, kind):

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .typed_python import BOOL, I32, TYPES, Language, Number, Type, convert, number
+from .host_language import Language
+from .typed_python import BOOL, I32, TYPES, Number, Type, convert, number
 
 LETTERS = "xyzw"
 

@@ -68,7 +68,11 @@ class Variant:
         self._splits = pick.random() < 0.5
 
     def __str__(self) -> str:
-        detail = {"passes": self._passes, "flags": [n for n, on in self._flags.items() if on], "level": self._level}
+        detail = {
+            "passes": self._passes,
+            "flags": [n for n, on in self._flags.items() if on],
+            "level": self._level,
+        }
         return f"{self.kind} {detail.get(self.kind, '')}".rstrip()
 
     def text(self, source: str) -> str:

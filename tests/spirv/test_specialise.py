@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapilli.ir.errors import InvalidError, KernelArgumentError
-from lapilli.spirv.binary import parse
+from lapilli.spirv.binary import parse, serialise
 from lapilli.spirv.errors import SpirvError
 from lapilli.spirv.reflect import reflect
 from lapilli.spirv.specialise import freeze_spec_constants, parse_spec_values, set_spec_constant_defaults
@@ -243,6 +245,16 @@ def test_values_that_do_not_fit_are_refused(settings_: dict[int, object], messag
 def test_malformed_pairs_are_refused(text: str) -> None:
     with pytest.raises(InvalidError, match="expected"):
         parse_spec_values(text)
+
+
+@pytest.mark.parametrize("width", [0, 24, 2**31, 2**32 - 1])
+def test_integers_of_widths_that_there_are_not_are_left(width: int) -> None:
+    """A mask of that many bits would be half a gigabyte."""
+    parsed = parse(module(""))
+    items = [i._replace(operands=(width, 0)) if i.opcode == Op.TypeInt else i for i in parsed.instructions]
+    binary = serialise(replace(parsed, instructions=tuple(items)))
+    with contextlib.suppress(SpirvError):
+        freeze_spec_constants(binary)
 
 
 def test_composites_that_grow_without_end_are_left() -> None:
