@@ -140,7 +140,9 @@ def test_atomics_shared_arrays_vectors_and_structs(device) -> None:
                 kernel[n](k, x).wait()
 
 
-@pytest.mark.parametrize("division", ["5 // 0", "lp.i8(5) % 0", "divmod(5, lp.i32(0))[0]", "lp.u64(5) // lp.u64(0)"])
+@pytest.mark.parametrize(
+    "division", ["5 // 0", "lp.i8(5) % 0", "divmod(5, lp.i32(0))[0]", "lp.u64(5) // lp.u64(0)"]
+)
 def test_divisions_that_are_folded(division: str, device) -> None:
     if "64" in division and not device.has(lp.Aspect.VK_INT64):
         pytest.skip("needs vk_int64")

@@ -212,7 +212,9 @@ def test_arrays_that_nothing_uses_count_as_bound_where_none_has_an_address(
 ) -> None:
     """The runtime tells by the addresses whether arrays are bound."""
     env = TargetEnv(binding_model=BindingModel.ADDRESS, max_push_constant_bytes=0)
-    text = kernel("memref.store %a, %x[%i] : memref<?xf32>", "%x : memref<?xf32>, %y : memref<?xf32>, %a : f32")
+    text = kernel(
+        "memref.store %a, %x[%i] : memref<?xf32>", "%x : memref<?xf32>, %y : memref<?xf32>, %a : f32"
+    )
     lowered = lower(text, env)
     used, unused = lowered.info.parameters[:2]
     assert used.address_offset_bytes is not None and unused.address_offset_bytes is None
