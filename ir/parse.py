@@ -55,6 +55,9 @@ class _Lexer(MLIRLexer):
         # xDSL compares every value of an integer type with 2**width.
         if token.kind is MLIRTokenKind.BARE_IDENT and _WIDE_INTEGER.fullmatch(token.text):
             raise ParseError(token.span, "integer types this wide are not supported")
+        # xDSL reads numbers of these types and cannot print them.
+        if token.kind is MLIRTokenKind.BARE_IDENT and token.text in ("f80", "f128"):
+            raise ParseError(token.span, f"{token.text} is not supported; floats are f16, bf16, f32 and f64")
         return token
 
 

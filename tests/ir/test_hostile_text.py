@@ -95,6 +95,12 @@ def test_a_constant_of_too_many_scalars() -> None:
         verify_module(parse_module(text).module)
 
 
+@pytest.mark.parametrize("kind", ["f80", "f128"])
+def test_floats_that_xdsl_cannot_print(kind: str) -> None:
+    with pytest.raises(Error, match=f"{kind} is not supported; floats are"):
+        parse_module(f"func.func @f() attributes {{gpu.kernel = 1.0 : {kind}}} {{ return }}")
+
+
 @pytest.mark.parametrize("nested", ["(" * 3000, "tensor<" * 2000, "[" * 3000, 'module { "x.y"() ({' * 800])
 def test_deep_nesting(nested: str) -> None:
     with pytest.raises(Error):
