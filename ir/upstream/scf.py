@@ -3,7 +3,8 @@
 %s = scf.parallel (%i, %j) = (%a, %b) to (%c, %d) step (%e, %f) init (%z) -> f32 { … }
 scf.forall (%i, %j) in (4, %n) { … }
 
-Read here too: `scf.while` that carries nothing, and `scf.index_switch` whose regions end without scf.yield.
+Read here too: `scf.while` that carries nothing, `scf.index_switch` whose regions end without scf.yield, `scf.if` and
+`scf.for` with one result whose type stands without brackets.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, i32, i64
-from xdsl.ir import Attribute, Operation, Region
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IndexType, i1, i32, i64
+from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.parser import Parser, UnresolvedOperand
 
 from .reading import ENDS_WITH_BLOCK, end_with, read_only, with_attributes
@@ -31,6 +32,70 @@ def _values(parser: Parser) -> list[UnresolvedOperand]:
     return parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
 
 
+def _start(parser: Parser) -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
+    """``%x = %a``: what is carried, and its first value."""
+    name = parser.parse_argument(expect_type=False)
+    parser.parse_punctuation("=")
+    return name, parser.parse_unresolved_operand()
+
+
+def _results(parser: Parser) -> Sequence[Attribute]:
+    """Types behind ``->``, if that is there: those of several results stand in brackets, mostly."""
+    if parser.parse_optional_punctuation("->") is None:
+        return ()
+    several = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    return (
+        parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        if several is None
+        else several
+    )
+
+
+def _arm(parser: Parser, types: Sequence[Attribute]) -> Region:
+    region = parser.parse_region()
+    if not region.blocks:
+        region.add_block(Block())
+    if not types:
+        end_with(region, scf.YieldOp)
+    return region
+
+
+def _if(parser: Parser) -> Operation:
+    """``scf.if %c -> f32 { … } else { … }``."""
+    condition = parser.parse_operand(i1)
+    types = _results(parser)
+    regions = [_arm(parser, types)]
+    regions.append(_arm(parser, types) if parser.parse_optional_keyword("else") is not None else Region())
+    attributes = parser.parse_optional_attr_dict()
+    return scf.IfOp.create(operands=[condition], result_types=types, regions=regions, attributes=attributes)
+
+
+def _for(parser: Parser) -> Operation:
+    """``scf.for %i = %a to %b step %c iter_args(%x = %y) -> f32 : i32 { … }``."""
+    counter = parser.parse_argument(expect_type=False)
+    parser.parse_punctuation("=")
+    bounds = [parser.parse_unresolved_operand()]
+    for keyword in ("to", "step"):
+        parser.parse_keyword(keyword)
+        bounds.append(parser.parse_unresolved_operand())
+
+    pairs: list[tuple[Parser.UnresolvedArgument, UnresolvedOperand]] = []
+    types: Sequence[Attribute] = ()
+    position = parser.pos
+    if parser.parse_optional_keyword("iter_args") is not None:
+        pairs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _start(parser))
+        types = _results(parser)
+    kind = parser.parse_type() if parser.parse_optional_punctuation(":") is not None else _INDEX
+    carried = parser.resolve_operands([value for _, value in pairs], types, position)
+    operands = [*(parser.resolve_operand(value, kind) for value in bounds), *carried]
+    names = [name.resolve(type_) for (name, _), type_ in zip(pairs, types, strict=True)]
+    body = parser.parse_region([counter.resolve(kind), *names])
+    if not types:
+        end_with(body, scf.YieldOp)
+    attributes = parser.parse_optional_attr_dict()
+    return scf.ForOp.create(operands=operands, result_types=types, regions=[body], attributes=attributes)
+
+
 def _parallel(parser: Parser) -> Operation:
     counters = _counters(parser)
     parser.parse_punctuation("=")
@@ -40,10 +105,7 @@ def _parallel(parser: Parser) -> Operation:
     parser.parse_keyword("step")
     bounds.append(_values(parser))
     start = _values(parser) if parser.parse_optional_keyword("init") is not None else []
-    types: Sequence[Attribute] = ()
-    if parser.parse_optional_punctuation("->") is not None:
-        several = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-        types = [parser.parse_type()] if several is None else several
+    types = _results(parser)
     position = parser.pos
     body = parser.parse_region(counters)
     end_with(body, scf.ReduceOp)
@@ -80,12 +142,7 @@ def _reduce(parser: Parser) -> Operation:
 def _while(parser: Parser) -> Operation:
     """``scf.while (%x = %a) : (i32) -> f32 { … } do { … }``; a loop that carries nothing has no ``(…)``."""
 
-    def start() -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
-        name = parser.parse_argument(expect_type=False)
-        parser.parse_punctuation("=")
-        return name, parser.parse_unresolved_operand()
-
-    pairs = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, start) or []
+    pairs = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, lambda: _start(parser)) or []
     parser.parse_punctuation(":")
     position = parser.pos
     type_ = parser.parse_function_type()
@@ -108,14 +165,7 @@ def _index_switch(parser: Parser) -> Operation:
     """``scf.index_switch %i -> f32 case 2 { … } default { … }``; regions without results need no scf.yield."""
     argument = parser.parse_operand(_INDEX)
     attributes = parser.parse_optional_attr_dict()
-    types: Sequence[Attribute] = []
-    if parser.parse_optional_punctuation("->") is not None:
-        several = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-        types = (
-            parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-            if several is None
-            else several
-        )
+    types = _results(parser)
     cases: list[int] = []
     regions: list[Region] = []
     while parser.parse_optional_keyword("case") is not None:
@@ -135,6 +185,8 @@ def _index_switch(parser: Parser) -> Operation:
 
 
 SCF_SYNTAX: dict[str, Callable[[Parser], Operation]] = {
+    "scf.for": _for,
+    "scf.if": _if,
     "scf.index_switch": _index_switch,
     "scf.parallel": _parallel,
     "scf.reduce": _reduce,

@@ -20,8 +20,10 @@ from ...ir.dialects.spirv.attributes import LoopControlAttr, SelectionControlAtt
 from ...ir.dialects.spirv.enums import LoopControl, SelectionControl
 from ...ir.walk import enclosing, has_any, operands_of
 from ..errors import PassError
+from . import signed_zeros
 from .carried_truths import carriable, used
 from .function_lowering import FunctionLowering, Handler
+from .known_zeros import hidden
 from .loop_starts import starts_of
 from .report_buffer import add_selection
 from .report_handlers import agree_on_rounds
@@ -112,14 +114,15 @@ def _if(fn: FunctionLowering, op: Operation) -> None:
     condition = fn.value(op.operands[0])
     variables = _variables(fn, op)
     header, merge, blocks = empty_block(), _merge_block(fn), list[Block]()
-    for region in op.regions:
+    for region, lost in zip(op.regions, signed_zeros.yields(fn, op), strict=True):
         block = region.first_block
         if block is None:
             blocks.append(merge)
             continue
         target = empty_block()
         blocks.append(target)
-        _store_all(fn, variables, _yielded(fn, block, target))
+        values = _yielded(fn, block, target)
+        _store_all(fn, variables, [hidden(fn, v) if i in lost else v for i, v in enumerate(values)])
         _branch(fn, merge)
     fn.location, fn.block = location, header
     _branch_conditional(fn, condition, blocks[0], blocks[1])

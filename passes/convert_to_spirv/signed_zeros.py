@@ -11,10 +11,14 @@ from __future__ import annotations
 
 import math
 
+from xdsl.dialects import scf
 from xdsl.ir import SSAValue
 
 from ...ir.dialects import spirv
+from ...ir.narrowing import is_float_attribute
+from ..optimise.constants import constant_attribute
 from .function_lowering import FunctionLowering
+from .known_numbers import yielded
 from .known_zeros import factor, hidden, hides
 from .types import is_float
 
@@ -29,6 +33,26 @@ def arms(fn: FunctionLowering, if_true: SSAValue, if_false: SSAValue) -> tuple[S
         if _loses_sign(fn, *b, *a):
             return first, hidden(fn, second)
     return first, second
+
+
+def yields(fn: FunctionLowering, op: scf.IfOp) -> tuple[frozenset[int], frozenset[int]]:
+    """Returns which results of each arm of a branch are to be hidden: Mesa makes selections of short branches."""
+    true_arm, false_arm = set[int](), set[int]()
+    if hides(fn):
+        for index, result in enumerate(op.results):
+            if is_float(result.type):
+                if_true, if_false = yielded(op, result)
+                first, second = (if_true, _number(if_true)), (if_false, _number(if_false))
+                if _loses_sign(fn, *first, *second):
+                    true_arm.add(index)
+                elif _loses_sign(fn, *second, *first):
+                    false_arm.add(index)
+    return frozenset(true_arm), frozenset(false_arm)
+
+
+def _number(value: SSAValue) -> float | None:
+    attribute = constant_attribute(value)
+    return attribute.value.data if is_float_attribute(attribute) else None
 
 
 def _loses_sign(

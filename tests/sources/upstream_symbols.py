@@ -72,6 +72,11 @@ def _positions(x: np.ndarray, n: np.ndarray) -> tuple[list[Any], list[Any]]:
     return [], [(a * s + b) * 4 + 2, (a * s + b) * 4 + 2, a]
 
 
+def _chosen(x: np.ndarray, n: np.ndarray) -> tuple[list[Any], list[Any]]:
+    zero, sum_ = (0.0 if n[1] == 1 else -1.0), 2 * int(n[0])
+    return [], [int(np.float32(zero).view(np.int32)), sum_, sum_ if n[0] == 2 else 5]
+
+
 def _regions(x: np.ndarray, n: np.ndarray) -> tuple[list[Any], list[Any]]:
     return [], [{0: 3, 2: 5, -1: 8}.get(int(n[1]), 0), 5]
 
@@ -132,6 +137,41 @@ SYMBOLS: dict[str, Case] = {
     }}
 """,
         _regions,
+    ),
+    "results_without_brackets": Case(
+        f"""{_HEAD}{_numbers(2)}
+    %five = arith.constant 5 : i32
+    %two = arith.constant 2 : i32
+    %none = arith.constant 0 : i32
+    %c2 = arith.constant 2 : index
+    %z = scf.index_switch %a1 -> f32
+    case 1 {{
+      %v = arith.constant 0.0 : f32
+      scf.yield %v : f32
+    }}
+    default {{
+      %v = arith.constant -1.0 : f32
+      scf.yield %v : f32
+    }}
+    %bits = arith.bitcast %z : f32 to i32
+    memref.store %bits, %line[%c0] : {_LINE}
+    %sum = scf.for %k = %c0 to %a0 step %c1 iter_args(%s = %none) -> i32 {{
+      %more = arith.addi %s, %two : i32
+      scf.yield %more : i32
+    }}
+    memref.store %sum, %line[%c1] : {_LINE}
+    %is_two = arith.cmpi eq, %a0, %c2 : index
+    %last = scf.if %is_two -> i32 {{
+      scf.if %is_two {{
+      }} else {{
+      }}
+      scf.yield %sum : i32
+    }} else {{
+      scf.yield %five : i32
+    }}
+    memref.store %last, %line[%c2] : {_LINE}
+""",
+        _chosen,
     ),
 }
 """By name."""
