@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..ir.target_env import OPTIONAL_ASPECTS, TargetEnv
 from .constants import (
@@ -18,33 +17,12 @@ from .constants import (
     VK_DRIVER_ID_MESA_LLVMPIPE,
     VK_DRIVER_ID_NVIDIA_PROPRIETARY,
 )
+from .nvidia_quirks import NVIDIA_QUIRKS
+from .quirk import Quirk, Version
 
 if TYPE_CHECKING:
     from ..ir.aspects import Aspect
     from .physical_device import PhysicalDevice
-
-Version = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quirk:
-    """One fault."""
-
-    name: str
-    drivers: tuple[int, ...]
-    """VkDriverId of the drivers that have it."""
-    versions: tuple[Version, Version] | None
-    """The first version that is known to have it, and the first beyond of which that is not known; None: every one."""
-    fault: str
-    remedy: str
-    """What we do, and where."""
-    test: str
-    """The test that fails without the remedy."""
-    shown_by: str = "tests/vk_runtime/test_driver_faults.py"
-    """The test in which a shader without the remedy is wrong on drivers that have the fault."""
-    mended_in: Version | None = None
-    """The first version that is known not to have it."""
-
 
 PARTIAL_SUB_GROUPS = Quirk(
     name="partial-sub-groups",
@@ -114,30 +92,6 @@ ROUNDED_TWICE = (
 )
 """Conversions that are not rounded correctly."""
 
-UNROUNDED_HALVES = Quirk(
-    name="unrounded-halves",
-    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
-    versions=None,  # tried: 580.159
-    fault="Takes an f32 that becomes f16 and f32 again for what it was: 2049 stays 2049 and 65535 is not infinite. "
-    "Bit casts, signs, selections, packing and volatile memory between do not change that, nor do rounding modes.",
-    remedy="TargetEnv.skips_half_rounding: passes/convert_to_spirv/exact_conversions.py; in modules of other compilers "
-    "spirv/rounded_halves.py.",
-    test="tests/device/test_conversions.py",
-)
-
-EQUAL_TRUTHS = Quirk(
-    name="equal-truths",
-    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
-    versions=None,  # tried: 580.159
-    fault="Ends the process (in libnvidia-glvkspirv) at an OpPhi of truth values in a loop's header where it finds out "
-    "that they are one, from specialization constants for example.  Phis of numbers, and those behind branches, are "
-    "fine.",
-    remedy="TargetEnv.fails_on_carried_truths: passes/convert_to_spirv/carried_truths.py; in modules of other "
-    "compilers spirv/carried_phis.py.",
-    test="tests/device/test_fuzz_findings.py",
-    shown_by="",  # it would end the process
-)
-
 CARRIED_ADDRESSES = Quirk(
     name="carried-addresses",
     drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
@@ -148,82 +102,6 @@ CARRIED_ADDRESSES = Quirk(
     "spirv/carried_phis.py and spirv/address_words.py; kernels in Python carry none.",
     test="tests/sources/test_carried_addresses.py",
     shown_by="",  # it would end the process
-)
-
-WIDENED_NEGATIONS = Quirk(
-    name="widened-negations",
-    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
-    versions=None,  # tried: 580.159
-    fault="Negates behind the widening where a negation of 8 or 16 bits is widened, compared, divided or converted to "
-    "a float: -(-128) is 128 then.  So is 0 - x, x * -1, ~x + 1 and what is negated and then narrowed.",
-    remedy="TargetEnv.widens_negations: passes/convert_to_spirv/narrow_negations.py; in modules of other compilers "
-    "spirv/narrow_integers.py.",
-    test="tests/device/test_narrow_integers.py",
-)
-
-SHORT_EXTREMA = Quirk(
-    name="short-extrema",
-    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
-    versions=None,  # tried: 580.159
-    fault="max(x, c) == c and min(x, c) == c with a constant c are the opposite for integers of 16 bits.",
-    remedy="TargetEnv.misjudges_short_extrema: passes/convert_to_spirv/extrema_handlers.py; in modules of other "
-    "compilers spirv/narrow_integers.py.",
-    test="tests/device/test_narrow_integers.py",
-)
-
-LOW_BITS = Quirk(
-    name="low-bits",
-    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
-    versions=None,  # tried: 580.159
-    fault="Where a kernel also divides numbers of 64 bits, integers or floats, or takes roots, truths about the low "
-    "bits of 64-bit integers may be wrong: (x % 3 & 1) == 1, (x % 3) ** 2 % 4 == 1, x % 2 * 3 - 1 > 0, (x << 57) > 0, "
-    "x * 2**57 > 0, and (x << 50) >> 50 is too.  33 and 40 are among the amounts, 32, 48 and 56 are not.",
-    remedy="TargetEnv.misjudges_low_bits: passes/convert_to_spirv/low_bits.py; in modules of other compilers "
-    "spirv/low_bits.py.",
-    test="tests/device/test_low_bits.py",
-)
-
-NEGATED_TRUTHS = Quirk(
-    name="negated-truths",
-    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
-    versions=None,  # tried: 580.159
-    fault="Takes -float(x == y) for 0.0, not -0.0, where they differ.",
-    remedy="TargetEnv.loses_negated_truths: passes/convert_to_spirv/signed_zeros.py; in modules of other compilers "
-    "spirv/negated_truths.py.",
-    test="tests/device/test_low_bits.py",
-    shown_by="",  # by `make fuzz` alone, among random expressions
-)
-
-ABSOLUTE_VALUES = Quirk(
-    name="absolute-values",
-    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
-    versions=None,  # tried: 580.159
-    fault="Takes |x| of f32 for a number where it is compared with a constant: |NaN| >= -1.0 is true, and so is "
-    "-|NaN| < 1.0.  Takes -0.0 for a number that is not negative: |0.5 if c else -0.0| is -0.0.",
-    remedy="TargetEnv.misjudges_absolutes: passes/convert_to_spirv/absolute_values.py.  Modules of other compilers "
-    "stay as they are: GLSL promises nothing about NaN.",
-    test="tests/device/test_absolute_values.py",
-)
-
-NARROWED_CONVERSIONS = Quirk(
-    name="narrowed-conversions",
-    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
-    versions=None,  # tried: 580.159
-    fault="Converts f32 to u32 where the low half of a u64 is all that is used: that of 2**32 is all ones, not 0.",
-    remedy="TargetEnv.narrows_conversions: passes/convert_to_spirv/exact_conversions.py; in modules of other compilers "
-    "spirv/wide_conversions.py.",
-    test="tests/device/test_low_bits.py",
-)
-
-DIVIDED_ONES = Quirk(
-    name="divided-ones",
-    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
-    versions=None,  # tried: 580.159
-    fault="Makes no pipeline (VK_ERROR_UNKNOWN) of `c > 255 // x`, and of 65535 // x of 16 bits, where c is one of two "
-    "constants that a 64-bit quotient or a root chooses from.",
-    remedy="TargetEnv.fails_on_divided_ones: passes/convert_to_spirv/narrow_quotients.py; in modules of other "
-    "compilers spirv/narrow_integers.py.",
-    test="tests/device/test_low_bits.py",
 )
 
 WIDE_ORDERS = Quirk(
@@ -252,16 +130,8 @@ QUIRKS: tuple[Quirk, ...] = (
     WILD_ATOMICS,
     BRANCH_DEPTH,
     *ROUNDED_TWICE,
-    UNROUNDED_HALVES,
-    EQUAL_TRUTHS,
     CARRIED_ADDRESSES,
-    WIDENED_NEGATIONS,
-    SHORT_EXTREMA,
-    LOW_BITS,
-    NEGATED_TRUTHS,
-    ABSOLUTE_VALUES,
-    NARROWED_CONVERSIONS,
-    DIVIDED_ONES,
+    *NVIDIA_QUIRKS,
     WIDE_ORDERS,
     Quirk(
         name="lost-reads",
@@ -445,6 +315,7 @@ def compiler_environment(
     """
     is_swiftshader = physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER
     is_lavapipe = physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE
+    nvidia_remedies: dict[str, Any] = {q.field: physical.driver_id in q.drivers for q in NVIDIA_QUIRKS}
     return TargetEnv(
         vulkan_version=physical.api_version,
         max_push_constant_bytes=min(physical.limits.max_push_constant_bytes, 256),
@@ -456,17 +327,9 @@ def compiler_environment(
         clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
         rounds_conversions_twice=any(physical.driver_id in q.drivers for q in ROUNDED_TWICE),
         folds_zeros=is_lavapipe,
+        **nvidia_remedies,
         folds_wide_orders=is_lavapipe,  # versions that nobody has tried lose nothing by it
-        skips_half_rounding=physical.driver_id in UNROUNDED_HALVES.drivers,
         fails_on_carried_addresses=physical.driver_id in CARRIED_ADDRESSES.drivers,
-        fails_on_carried_truths=physical.driver_id in EQUAL_TRUTHS.drivers,
-        widens_negations=physical.driver_id in WIDENED_NEGATIONS.drivers,
-        misjudges_short_extrema=physical.driver_id in SHORT_EXTREMA.drivers,
-        misjudges_low_bits=physical.driver_id in LOW_BITS.drivers,
-        loses_negated_truths=physical.driver_id in NEGATED_TRUTHS.drivers,
-        misjudges_absolutes=physical.driver_id in ABSOLUTE_VALUES.drivers,
-        narrows_conversions=physical.driver_id in NARROWED_CONVERSIONS.drivers,
-        fails_on_divided_ones=physical.driver_id in DIVIDED_ONES.drivers,
         pairs_rounds=is_swiftshader or is_lavapipe,
         pairs_atomics=is_swiftshader,
         masks_indices=is_swiftshader,
