@@ -249,9 +249,7 @@ class ValueSamples:
 
     def _made_up(self, value: SSAValue, chain: Chain, number: int) -> Number:
         """Returns a number for what is not computed of others here, alike for what is the same."""
-        import zlib  # a library, which would wait at the start for the drivers' to be opened
-
-        bits = zlib.crc32(b"%d,%d" % (self._structure(value, chain), number % _INPUTS))
+        bits = _mixed(self._structure(value, chain) * _INPUTS + number % _INPUTS)
         if is_float(value.type):
             is_function = not isinstance(value.owner, Block) and value.owner.name.startswith("math.")
             if is_function:
@@ -263,6 +261,14 @@ class ValueSamples:
         if number % 2 or _is_natural(value):
             bits &= 0x7F
         return wrap(bits * 0x100000001, integer_width(value.type) or 32)
+
+
+def _mixed(number: int) -> int:
+    """Returns 32 bits that tell little of a number and the ones beside it: the end of MurmurHash3."""
+    bits = (number + 1) * 0x9E3779B1 & 0xFFFFFFFF
+    bits = (bits ^ bits >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    bits = (bits ^ bits >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
+    return bits ^ bits >> 16
 
 
 def _is_followed(value: SSAValue) -> bool:

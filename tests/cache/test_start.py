@@ -135,7 +135,7 @@ def test_a_launch_from_the_cache_loads_little(start: Found) -> None:
             "lapilli.ir.lpk_records",
         }
     )
-    assert len(own(start["loaded"]["launched"])) <= 145  # 143; each costs 0.1 to 0.3 ms
+    assert len(own(start["loaded"]["launched"])) <= 147  # 146; each costs 0.1 to 0.3 ms
 
 
 def test_the_end_of_a_program_loads_next_to_nothing(start: Found) -> None:
