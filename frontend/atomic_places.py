@@ -11,8 +11,9 @@ from .function_builder import FunctionBuilder
 from .part_memory import Step
 from .parts import COMPONENTS, bounded_step
 from .struct_types import StructType
+from .subscripts import is_index_tuple
 from .types import FixedArrayType, ScalarType, Type
-from .values import Array, Composite, Scalar, Static, Tuple, Value, describe
+from .values import Array, Scalar, Static, Tuple, Value, describe
 from .vector_types import VecType
 
 
@@ -63,8 +64,9 @@ def part_hint(array: Array, found: Type) -> str:
 
 
 def _flattened(index: Value, node: ast.expr) -> tuple[list[Value], list[ast.expr]]:
-    """Returns the items of a tuple, and those of a tuple in its first place; each with the node to blame."""
-    if not isinstance(index, Tuple) or isinstance(index, Composite):
+    """Returns the items of a tuple, and those of a tuple or of a vector of integers in its first place; each with the
+    node to blame."""
+    if not isinstance(index, Tuple) or not is_index_tuple(index):
         return [index], [node]
     items = list(index.items)
     parts = node.elts if isinstance(node, ast.Tuple) and len(node.elts) == len(items) else [node] * len(items)

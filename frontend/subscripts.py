@@ -37,6 +37,7 @@ from .values import (
     describe,
     number_hint,
 )
+from .vector_types import VecType
 from .work_item_values import IdType, Member, WorkItem
 
 
@@ -200,17 +201,20 @@ def _element(fb: FunctionBuilder, array: Array, node: ast.Subscript) -> Element:
 
 
 def _index_list(fb: FunctionBuilder, node: ast.Subscript, what: str) -> list[Scalar]:
-    """Evaluates the indices of ``a[i, j]``, of ``a[pair]`` with a tuple, and of ``a[id]``."""
+    """Evaluates the indices of ``a[i, j]``, of ``a[pair]`` with a tuple or a vector of integers, and of ``a[id]``."""
     nodes = _index_nodes(node)
     if len(nodes) != 1 or isinstance(nodes[0], ast.Slice | ast.Starred):
         return [_index(fb, part, what) for part in nodes]
     value = operand_value(fb, fb.evaluate(nodes[0]))
-    items = value.items if isinstance(value, Tuple) and _is_index_tuple(value) else (value,)
+    items = value.items if isinstance(value, Tuple) and is_index_tuple(value) else (value,)
     return [_checked_index(fb, item, nodes[0], what) for item in items]
 
 
-def _is_index_tuple(value: Tuple) -> bool:
-    return not isinstance(value, Composite) or isinstance(value.type, IdType)
+def is_index_tuple(value: Tuple) -> bool:
+    """Whether the items of a value are indices: of a tuple, an id, a vector of integers."""
+    if not isinstance(value, Composite) or isinstance(value.type, IdType):
+        return True
+    return isinstance(value.type, VecType) and value.type.element.is_integer
 
 
 def _index_nodes(node: ast.Subscript) -> Sequence[ast.expr]:
@@ -236,6 +240,8 @@ def _checked_index(fb: FunctionBuilder, value: Value, node: ast.expr, what: str)
 def _index_hint(value: Value) -> str | None:
     if isinstance(value, Scalar):
         return "convert it: int(…)"
+    if isinstance(value, Composite) and isinstance(value.type, VecType):
+        return f"convert it: lp.i32x{value.type.size}(…) is an index for each dimension"
     if isinstance(value, Static):
         return "elements are named by position: a[i]; members of a struct by attribute: a[i].x"
     return number_hint(value)
@@ -243,7 +249,7 @@ def _index_hint(value: Value) -> str | None:
 
 def index_values(fb: FunctionBuilder, node: ast.Subscript) -> list[Scalar]:
     """Evaluates the indices into a fixed array or vector; CompileError where one is no integer."""
-    return [_index(fb, part, "an index of a fixed array") for part in _index_nodes(node)]
+    return _index_list(fb, node, "an index of a fixed array")
 
 
 def extent(fb: FunctionBuilder, array: Array, dimension: int) -> Scalar:
