@@ -32,6 +32,7 @@ from ..vk_runtime.image_sampler import ImageSampler
 from ..vk_runtime.images import Image, SampledImage
 from ..vk_runtime.scalars import Scalar, scalar_value
 from ..vk_runtime.tracked import Tracked
+from ..vk_runtime.transfer import wait_for_uses
 
 _Host = TypeVar("_Host", HostArray, HostImage)
 
@@ -78,11 +79,15 @@ class DeviceArguments:
         return host
 
     def write_back(self, written: Iterable[Argument]) -> tuple[tuple[Tracked, bool], ...]:
-        """Copies what was stored to back to the device; returns all memory, and whether it was stored to."""
+        """Copies what was stored to back to the device; returns all memory, and whether it was stored to.
+
+        It is there on return, for those too who know the memory as something else (`vulkan.make_buffer`).
+        """
         changed = {id(host_of(argument)) for argument in written}
         for value, data, host in self._found.values():
             if id(host) in changed:
                 value.copy_from(data)
+                wait_for_uses(value.device.logical, value.buffer, writes_only=True)
         return tuple((value.buffer, id(host) in changed) for value, _, host in self._found.values())
 
 

@@ -341,3 +341,16 @@ def test_launches_of_several_threads_on_one_array_come_one_after_the_other(devic
         for launch in [pool.submit(counts[64], x) for _ in range(120)]:
             launch.result()
     assert x.numpy().tolist() == [120] * 64
+
+
+def test_what_was_stored_is_in_memory_when_the_launch_returns(device):
+    @lp.kernel
+    def counts(x: lp.Array[lp.i32]):
+        x[lp.global_id(0)] += 1
+
+    x = lp.zeros(8, lp.i32, device=device)
+    (native,) = lp.vulkan.get_native(x)
+    same = lp.vulkan.make_buffer(native, device.default_context, dtype=lp.i32, size=8, device=device)
+    with config.override(interpret=True):
+        counts[8](same)
+    assert x.numpy().tolist() == [1] * 8
