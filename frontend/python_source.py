@@ -64,10 +64,19 @@ class _Definition:
             return None
 
     def check_sizes(self, values: Mapping[str, bytes]) -> None:
-        """Raises BuildError where the local size is below 1 for host bytes by symbol."""
+        """Checks the local size for host bytes by symbol.
+
+        Raises:
+            BuildError: it is below 1 as the text has it.
+            InvalidError: it is below 1 with the values that were given for the text's.
+        """
+        if self.local_size is None:
+            return
+        if self.default_sizes is not None:
+            self.local_size.sizes(values, self.name)
+            return
         with _found_at(self.place):
-            if self.local_size is not None:
-                self.local_size.sizes(values, self.name)
+            self.local_size.sizes(values, self.name)
 
 
 def compile_source(request: SourceRequest) -> CompiledSource:
@@ -75,7 +84,7 @@ def compile_source(request: SourceRequest) -> CompiledSource:
 
     Raises:
         BuildError: the text is no Python, holds what would have to be executed, or a kernel does not compile.
-        InvalidError: ``lp.SpecValues`` has a number in place of a name.
+        InvalidError: ``lp.SpecValues`` has a number in place of a name, or makes a local size 0 or less.
         KernelArgumentError: it has a name that no constant has, or a value that does not fit.
     """
     assert isinstance(request.code, str), "create_bundle checked it"

@@ -90,4 +90,7 @@ def no_spec_values(values: Collection[int | str], language: str) -> str | None:
     """Returns why values by SpecId cannot be given to a language, None where there are none."""
     if not values:
         return None
-    return f"lp.SpecValues is for the languages of SPIR-V and GLSL; {language} has no SpecIds before it is compiled"
+    return (
+        f"lp.SpecValues: {language} has no SpecIds before it is compiled; SPIRV, SPIRV_ASM and GLSL take values by "
+        "SpecId or by name, PYTHON by name"
+    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..ir.errors import BuildError, Diagnostic, FeatureNotSupportedError, KernelArgumentError
+from ..ir.errors import BuildError, Diagnostic, FeatureNotSupportedError, InvalidError, KernelArgumentError
 from ..ir.kernel_info import AspectUse, KernelInfo, LaunchAbi, LocalParameter, Requirements
 from ..ir.target_env import SPIRV_VERSION_OF_VULKAN, TargetEnv
 from .binary import Module, parse, serialise
@@ -203,7 +203,7 @@ def _by_spec_id(reflection: Reflection, values: Mapping[int | str, object]) -> d
             shown = (
                 f"{c.spec_id} {c.name!r}" if c.name else f"{c.spec_id}" for c in reflection.spec_constants
             )
-            known = ", ".join(shown) or "none"
+            known = ", ".join(dict.fromkeys(shown)) or "none"
             raise KernelArgumentError(
                 f"lp.SpecValues: the module has {'no' if not ids else 'several'} specialization constant "
                 f"{key!r}; it has {known}",
@@ -322,6 +322,13 @@ def _local_size(entry: EntryPoint) -> LocalSize:
         raise FeatureNotSupportedError(
             f"kernel '{entry.name}' has {'no' if size is None else 'a computed'} local size; expected LocalSize, or "
             "LocalSizeId or WorkgroupSize of constants"
+        )
+    if 0 in size.size:
+        zeros = [spec_id for number, spec_id in zip(size.size, size.spec_ids, strict=True) if number == 0]
+        names = ", ".join(f"SpecId {spec_id} is 0" for spec_id in zeros if spec_id is not None)
+        raise InvalidError(
+            f"kernel '{entry.name}': the local size (x, y, z) is {size.size}, expected at least 1 in each dimension"
+            f"{f'; {names}' if names else ''}"
         )
     return size
 

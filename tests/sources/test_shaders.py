@@ -88,6 +88,17 @@ def test_a_specialised_work_group_size_is_that_of_the_launch(device, queue, shad
         queue.parallel_for(lp.NdRange((8, 8), (2, 2)), kernel, out)
 
 
+def test_a_specialised_work_group_size_of_0_names_the_constant(shader):
+    with pytest.raises(
+        lp.InvalidError, match=r"local size \(x, y, z\) is \(0, 1, 1\).*at least 1.*SpecId 10 is 0"
+    ):
+        shader("spec_constants", lp.SpecValues({10: 0}))
+    with pytest.raises(
+        lp.KernelArgumentError, match=r"no specialization constant 99; it has (?!.*\b10\b.*\b10\b)"
+    ):
+        shader("spec_constants", lp.SpecValues({99: 0}))
+
+
 SCENE = (
     5,
     np.array([1, 2, 3], np.float32),

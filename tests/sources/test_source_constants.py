@@ -129,8 +129,18 @@ def test_local_sizes(source, run):
     given = lp.build(source, props=[lp.SpecValues({"tiles.TILE": 2, "pairs.TILE": 5, "GAIN": 3})])
     assert run(given, "tiles", dtype=lp.i32) == [202] * 6
     assert run(given, "pairs", dtype=lp.i32) == [503] * 6
-    with pytest.raises(lp.BuildError, match="the local size TILE is 0"):
+    with pytest.raises(
+        lp.InvalidError, match="the local size TILE is 0"
+    ):  # as a launch says of other kernels
         lp.build(source, props=[lp.SpecValues({"tiles.TILE": 0})])
+
+
+def test_a_local_size_that_the_text_makes_0(context):
+    text = TEXT.replace("TILE: lp.Spec[lp.i32] = 3", "TILE: lp.Spec[lp.i32] = 0")
+    assert text != TEXT
+    wrong = lp.create_kernel_bundle_from_source(context, lp.SourceLanguage.PYTHON, text)
+    with pytest.raises(lp.BuildError, match=r":\d+:\d+: error: .*the local size TILE is 0"):
+        lp.build(wrong)
 
 
 def test_values_that_no_constant_takes(source, queue):
