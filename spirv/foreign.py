@@ -130,11 +130,23 @@ def _accepted(module: Module, env: str) -> tuple[Module, ValidationFinding | Non
         module, finding = plain, _finding(plain, env)
         if finding is None:
             return module, None
-    try:
-        changed = layouts_owned(module)
-    except (SpirvError, LookupError, ValueError):
-        return module, finding
-    return (module, finding) if _finding(changed, env) is not None else (changed, None)
+    for change in (_with_storage_buffers, layouts_owned):
+        try:
+            changed = change(module)
+        except (SpirvError, LookupError, ValueError):
+            continue
+        if changed is not module and _finding(changed, env) is None:
+            return changed, None
+    return module, finding
+
+
+def _with_storage_buffers(module: Module) -> Module:
+    """Returns a module without BufferBlock, which glslang makes of HLSL for versions of SPIR-V that lack it, too."""
+    if module.version < (1, 4):
+        return module
+    from .deserialise.buffer_blocks import with_storage_buffers  # loads the dialect
+
+    return with_storage_buffers(module)
 
 
 def _finding(module: Module, env: str) -> ValidationFinding | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from .binary import Instruction, Module, decode_string
-from .module_view import DEBUG_LINES, FunctionView, ModuleView
+from .module_view import DEBUG_LINES, FunctionView, ModuleView, is_behind_annotations
 from .operands import id_operands
 from .tables import BuiltIn, Capability, Decoration, LinkageType, Op, enumerant_value, instruction
 
@@ -294,17 +294,22 @@ def _capabilities_of(opcodes: Iterable[int]) -> frozenset[int]:
 def rebind(module: Module, bindings: Mapping[int, int]) -> Module:
     """Returns a module whose variables have other bindings, all of set 0.
 
+    Structs of a module that copies from one type to another lose their names: Mesa tells types apart by them
+    (`vk_runtime.quirks`, copied-names).
+
     Args:
         module: may have decoration groups.
         bindings: the binding of each variable by id.
     """
     items: list[Instruction] = []
+    nameless = _copied_structs(module)
     added = False
     for item in module.instructions:
+        if item.opcode == Op.Name and item.operands[0] in nameless:
+            continue
         if item.opcode == Op.Decorate and item.operands[1] in (Decoration.DescriptorSet, Decoration.Binding):
             continue
-        # The first instruction behind the annotations: types and constants.
-        if not added and item.result_id is not None and _is_declaration(item):
+        if not added and is_behind_annotations(item):
             added = True
             items += [_decorate(number, Decoration.DescriptorSet, 0) for number in bindings]
             items += [_decorate(number, Decoration.Binding, binding) for number, binding in bindings.items()]
@@ -312,8 +317,12 @@ def rebind(module: Module, bindings: Mapping[int, int]) -> Module:
     return _renumbered(module, items)
 
 
-def _is_declaration(item: Instruction) -> bool:
-    return item.opcode not in (Op.ExtInstImport, Op.String, Op.DecorationGroup)
+def _copied_structs(module: Module) -> frozenset[int | None]:
+    """Returns the structs of a module that has OpCopyLogical."""
+    codes = {item.opcode for item in module.instructions}
+    if Op.CopyLogical not in codes:
+        return frozenset()
+    return frozenset(item.result_id for item in module.instructions if item.opcode == Op.TypeStruct)
 
 
 def _decorate(target: int, decoration: int, word: int) -> Instruction:

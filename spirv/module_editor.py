@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from .binary import Instruction, Module, decode_string, encode_string
-from .module_view import DEBUG_LINES, ModuleView
+from .module_view import ModuleView, is_behind_annotations
 from .tables import Capability, Decoration, Op, StorageClass
 
 Body = list[Instruction]
@@ -221,7 +221,7 @@ class ModuleEditor:
                 stage = 1
             if item.opcode == Op.MemoryModel:
                 items += self._imports
-            if stage == 1 and _is_behind_annotations(item):
+            if stage == 1 and is_behind_annotations(item):
                 items += self._annotations
                 stage = 2
             if stage == 2 and item.opcode == Op.Function:
@@ -249,16 +249,6 @@ _REUSED = frozenset(
         Op.Constant,
     )
 )
-_BEFORE_TYPES = frozenset((Op.ExtInstImport, Op.String, Op.DecorationGroup))
-_WITHOUT_RESULT = frozenset((Op.TypeForwardPointer, *DEBUG_LINES))
-
-
-def _is_behind_annotations(item: Instruction) -> bool:
-    """Whether an instruction is one of those that may come first behind the annotations."""
-    if item.result_id is None:
-        return item.opcode in _WITHOUT_RESULT
-    return item.opcode not in _BEFORE_TYPES
-
 
 GROUP_CAPABILITIES = (Capability.GroupNonUniform, Capability.GroupNonUniformArithmetic)
 """What operations on the numbers of a sub-group need."""

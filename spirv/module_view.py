@@ -205,6 +205,17 @@ class ModuleView:
             function.blocks[-1].body.append(item)
 
 
+_BEFORE_TYPES = frozenset((Op.ExtInstImport, Op.String, Op.DecorationGroup))
+_WITHOUT_RESULT = frozenset((Op.TypeForwardPointer, *DEBUG_LINES))
+
+
+def is_behind_annotations(item: Instruction) -> bool:
+    """Whether an instruction is one of those that may come first behind the annotations of a module."""
+    if item.result_id is None:
+        return item.opcode in _WITHOUT_RESULT
+    return item.opcode not in _BEFORE_TYPES
+
+
 def _text(words: tuple[int, ...], start: int) -> str:
     """A debug name; one that is malformed is as good as none."""
     try:

@@ -159,6 +159,14 @@ QUIRKS: tuple[Quirk, ...] = (
         test="tests/sources/test_lost_reads.py",
     ),
     Quirk(
+        name="copied-names",
+        drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+        versions=((22, 3), (22, 4)),
+        fault="Makes no pipeline of a module whose OpCopyLogical copies between structs of different names.",
+        remedy="Such structs have none, for every driver: spirv/foreign_module.py.",
+        test="tests/sources/test_hlsl.py",
+    ),
+    Quirk(
         name="carried-vectors",
         drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
         versions=((22, 3), (22, 4)),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lapilli.spirv.binary import parse, serialise
+from lapilli.spirv.foreign_module import rebind
 from lapilli.spirv.low_bits import low_bits_kept
+from lapilli.spirv.module_view import is_behind_annotations
 from lapilli.spirv.narrow_integers import ones_divided
 from lapilli.spirv.negated_truths import negations_hidden
 from lapilli.spirv.tables import Op
@@ -163,3 +165,6 @@ def test_decorations_are_added_before_what_may_come_first_behind_them(first: str
     changed = low_bits_kept(module)
     assert changed is not module
     assert spirv_tools().validate(serialise(changed), "vulkan1.3") is None
+    decorations = [item.ordinal for item in rebind(module, {1: 2}).instructions if item.opcode == Op.Decorate]
+    behind = next(item.ordinal for item in rebind(module, {1: 2}).instructions if is_behind_annotations(item))
+    assert max(decorations) < behind
