@@ -136,12 +136,15 @@ def _binary_of_parts(fb: FunctionBuilder, operator: str, left: Value, right: Val
         from .fixed_operators import by_element  # whose conversions use numbers' operators
 
         return by_element(fb, [left, right], node, lambda pair: binary(fb, operator, pair[0], pair[1], node))
-    wrong = right if isinstance(left, Scalar) else left
+    from .suggestions import operand_hint  # only for messages
+
+    is_right = isinstance(left, Scalar) or (isinstance(left, Composite) and left.is_vector)
+    wrong, other = (right, left) if is_right else (left, right)
     raise fb.error(
         node,
         f"operator {SYMBOLS[operator]} takes numbers and vectors, found {describe(wrong)}",
         "LP2033",
-        hint=number_hint(wrong),
+        hint=operand_hint(wrong, other),
     )
 
 

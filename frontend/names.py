@@ -290,9 +290,11 @@ def _fixed_attribute(fb: FunctionBuilder, base: FixedArray, node: ast.Attribute)
 
             return transposed(fb, base, node)
         case _:
+            from .suggestions import matrix_member_hint  # only for messages
+
             raise fb.error(
                 node,
                 f"{base.type!r} has no attribute '{node.attr}' in kernels",
                 "LP2046",
-                hint="there are shape, size, ndim, dtype and T",
+                hint=matrix_member_hint(node.attr),
             )

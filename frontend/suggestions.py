@@ -10,6 +10,8 @@ from .builtins import BUILTINS
 from .elsewhere import IN_A_LOOP, IN_KERNELS
 from .intrinsics import ATOMIC_FUNCTIONS, MATH_CONSTANTS, MATH_FUNCTIONS, WORK_ITEM_FUNCTIONS
 from .types import SCALAR_TYPES
+from .values import Composite, FixedArray, Tuple, Value, number_hint
+from .vector_types import VecType
 
 _ATOMIC = {
     "inc": "lp.atomic.add(a, i, 1)",
@@ -118,6 +120,19 @@ _FUNCTIONS = {
     "where": f"write {IN_KERNELS['where']}",
 }
 """What to write instead of functions of `_OTHERS`."""
+_OF_MATRICES = {
+    **dict.fromkeys(("matmul", "mul", "mv", "mm"), "write a @ b"),
+    **dict.fromkeys(
+        ("det", "determinant"), "write its formula as a helper: m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]"
+    ),
+    **dict.fromkeys(("inv", "inverse"), "write its formula as a helper, or pass the inverse"),
+    **dict.fromkeys(
+        ("outer", "outer_product"), "make a fixed array of the products, or fill one in two loops"
+    ),
+    "transpose": "write m.T",
+    "trace": "add the diagonal: m[0, 0] + m[1, 1]",
+}
+"""What others have for matrices."""
 _OTHERS = frozenset(("_operator", "cupy", "math", "numpy", "random", "time"))
 """Packages whose functions kernels cannot call."""
 _OF_NUMBERS = {
@@ -156,7 +171,8 @@ def attribute_hint(base: str, name: str, names: Iterable[str]) -> str:
             return f"write {name}(…)"
         if name in IN_KERNELS:
             return f"write {IN_KERNELS[name]}"
-        known = vector_member_hint(name) if name in _OF_VECTORS else _FUNCTIONS.get(name)
+        is_of_vectors = name in _OF_VECTORS or name in ("all", "any")
+        known = vector_member_hint(name) if is_of_vectors else _FUNCTIONS.get(name) or _OF_MATRICES.get(name)
         if inner == "math" and known is not None:
             return known
     if inner in SCALAR_TYPES and name in ("eps", "epsilon", "lowest", "max", "min", "tiny"):
@@ -195,10 +211,27 @@ def vector_member_hint(name: str) -> str | None:
         return f"write {name}(v)"
     if name == "sum":
         return "add the components: v.x + v.y"
+    if name in ("all", "any"):
+        return f"join the components: v.x {'and' if name == 'all' else 'or'} v.y"
     function = _OF_VECTORS.get(name, name)
     if function not in MATH_FUNCTIONS:
         return None
     return f"write lp.math.{function}({'a, b' if function in ('dot', 'cross') else 'v'})"
+
+
+def matrix_member_hint(name: str) -> str:
+    """Returns what to write instead of a member of a fixed array."""
+    return _OF_MATRICES.get(name, "there are shape, size, ndim, dtype and T")
+
+
+def operand_hint(wrong: Value, other: Value) -> str | None:
+    """Returns what to write where an operator takes no `wrong`, beside `other`; None where nothing is known."""
+    vector = other.type if isinstance(other, Composite) else None
+    if isinstance(wrong, FixedArray) and isinstance(vector, VecType):
+        return "a matrix and a vector multiply with @; by component they are both vectors"
+    if isinstance(vector, VecType) and isinstance(wrong, Tuple) and len(wrong.items) == vector.size:
+        return f"make it a vector: {vector!r}(…)"
+    return number_hint(wrong)
 
 
 def builtin_hint(name: str) -> str:

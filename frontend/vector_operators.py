@@ -10,7 +10,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import I32, INDEX_TYPE
 from .promotion import settled
 from .types import i64
-from .values import Composite, FixedArray, Scalar, Static, Tuple, Value, describe, number_hint
+from .values import Composite, FixedArray, Scalar, Static, Tuple, Value, describe
 from .vector_types import VecType
 from .work_item_values import IdType, id_type
 
@@ -35,8 +35,11 @@ def by_component(
     sizes = {v.type.size for v in vectors if isinstance(v.type, VecType)}
     wrong = next((v for v in vectors if not v.is_vector), None)
     wrong = wrong or next((v for v in values if isinstance(v, FixedArray)), None)
+    wrong = wrong or next((v for v in values if isinstance(v, Tuple) and v not in vectors), None)
     if wrong is not None:
-        hint = number_hint(wrong)
+        from .suggestions import operand_hint  # only for messages
+
+        hint = operand_hint(wrong, next((v for v in values if v is not wrong), wrong))
         raise fb.error(
             node, f"{what} takes numbers and vectors, found {describe(wrong)}", "LP2033", hint=hint
         )
