@@ -57,7 +57,7 @@ _OF_EVENTS = {
     "status": "event.done says whether it has happened, event.info.command_execution_status what SYCL calls it",
     **dict.fromkeys(("query", "is_done", "ready", "is_complete"), "event.done says whether it has happened"),
     **dict.fromkeys(
-        ("get_profiling_info", "elapsed_time", "elapsed", "duration"),
+        ("elapsed_time", "elapsed", "duration"),
         "event.elapsed_ns is its time on the device, where the queue is lp.Queue(profiling=True)",
     ),
     **dict.fromkeys(

@@ -24,6 +24,7 @@ from .pipeline import Pipeline
 if TYPE_CHECKING:
     from .buffer import Buffer
     from .event import Event
+    from .event_times import Timing
     from .logical_device import LogicalDevice
     from .profile import Command
 
@@ -99,7 +100,7 @@ class CommandBuffer:
         self.submitted_ns = 0
         """When it was submitted, by `profile.now`; set while a profile runs."""
         self._timestamps: TimestampPool | None = None
-        self._timed: list[tuple[Event | None, Command | None]] = []
+        self._timed: list[tuple[Timing | None, Command | None]] = []
         self._whole: list[range] = []
         """Which of them have both timestamps, in runs: not those that Ctrl-C has cut short."""
         self._arguments: list[Buffer] = []
@@ -138,8 +139,10 @@ class CommandBuffer:
             event: gets the time that the command takes.
             command: what profiles are told.
         """
+        from .event_times import timing_to_fill
+
         index = 2 * len(self._timed)
-        self._timed.append((event, command))
+        self._timed.append((timing_to_fill(event), command))
         if self._timestamps is None or index >= self._timestamps.query_count:  # Ctrl-C has wasted some
             return
         # COMPUTE_SHADER, not TOP_OF_PIPE: the clock starts when the commands before have made way.
@@ -213,10 +216,11 @@ class CommandBuffer:
         ticks = [pair for commands in self._whole for pair in self._timestamps.read(commands)]
         timed = [self._timed[number] for commands in self._whole for number in commands]
         mask = (1 << self._device.physical.timestamp_valid_bits) - 1  # the counter wraps
-        for (event, command), (start, end) in zip(timed, ticks, strict=True):
+        for (timing, command), (start, end) in zip(timed, ticks, strict=True):
             elapsed = (end - start) & mask
-            if event is not None:  # a range that is launched in pieces is timed piece by piece
-                event.elapsed_ticks = (event.elapsed_ticks or 0) + elapsed
+            if timing is not None:
+                timing.add(start, elapsed, mask)
+                self._device.event_clock.note(timing)
             if command is not None:
                 profile.note_command(command, self.submitted_ns, (start, elapsed))
 

@@ -99,7 +99,7 @@ class DeviceClocks:
             return timed
         first, before = found
         passed = (submitted_ns - before.submitted_ns) / clock.limits.timestamp_period_ns
-        ticks = _nearest(stamp - first, before.ticks + passed, clock.timestamp_valid_bits)
+        ticks = nearest(stamp - first, before.ticks + passed, clock.timestamp_valid_bits)
         timed = TimedEvent(event, clock, ticks, submitted_ns)
         self._latest[id(clock)] = first, timed
         return timed
@@ -129,14 +129,14 @@ class DeviceClocks:
         """Returns when a reading was made, in ticks since the first command, however often the counter began anew."""
         first, timed = self._latest[id(clock)]
         passed = (reading.host_ns - timed.submitted_ns) / clock.limits.timestamp_period_ns
-        return _nearest(reading.ticks - first, timed.ticks + passed, clock.timestamp_valid_bits)
+        return nearest(reading.ticks - first, timed.ticks + passed, clock.timestamp_valid_bits)
 
 
 def _host_ns(placement: Placement) -> float:
     return placement.host_ns
 
 
-def _nearest(ticks: int, expected: float, valid_bits: int) -> int:
+def nearest(ticks: int, expected: float, valid_bits: int) -> int:
     """Returns the number nearest to `expected` that a counter of so many bits shows as `ticks`."""
     wrap = 1 << valid_bits
     ticks %= wrap

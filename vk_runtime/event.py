@@ -12,6 +12,7 @@ from ..ir.public_names import PublicNames
 from .backend import VulkanObject
 
 if TYPE_CHECKING:
+    from .event_times import EventProfilingInfo, Timing
     from .object_info import EventInfo
     from .queue import Queue
     from .timeline import Timeline
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 class Event(
     VulkanObject,
     metaclass=PublicNames,
-    internal="elapsed_ticks is_recorded timeline value",
+    internal="is_recorded timeline timing value",
 ):
     """What a launch returns.  ``lp.Event()`` is one of the default device that is done, for a chain to begin with.
 
     It is done when the queue's timeline reaches `value`.  Holding an event keeps its queue, not its arrays.
     """
 
-    __slots__ = ("__weakref__", "_queue", "elapsed_ticks", "value")
+    __slots__ = ("__weakref__", "_queue", "timing", "value")
 
     is_recorded = False
     """Whether it stands for a command of a graph, which runs at replays only."""
@@ -40,8 +41,8 @@ class Event(
         self._queue = queue
         self.value = value
         """Timeline value of the submission; 0 is done from the start."""
-        self.elapsed_ticks: int | None = None
-        """Timestamp ticks between start and end, written by the queue when it retires the submission."""
+        self.timing: Timing | None = None
+        """When it ran, of a queue with ``profiling=True``; written by the queue when it retires the submission."""
 
     @property
     def queue(self) -> Queue:
@@ -131,17 +132,37 @@ class Event(
         Raises:
             InvalidError: the queue was made without ``profiling=True``.
         """
-        queue = self._queue
-        if not queue.is_profiling:
-            raise InvalidError("this event was not timed; make its queue with lp.Queue(profiling=True)")
-        if self.value == 0:
+        from .event_times import timing_of
+
+        timing = timing_of(self)
+        if timing is None:
             return 0.0
-        self.wait()
-        if self.elapsed_ticks is None:
-            raise InvalidError(
-                "this event was not timed: replays of graphs are not; time the launches without a graph"
-            )
-        return self.elapsed_ticks * queue.timestamp_period_ns
+        begin, end = timing.of_host_ns
+        return end - begin + timing.elapsed_ticks * self._queue.timestamp_period_ns
+
+    @property
+    def profiling_info(self) -> EventProfilingInfo:
+        """When the command was submitted, began and ended, under the names of SYCL's ``info::event_profiling``.
+
+        Each waits for the command and raises as `elapsed_ns`.
+        """
+        from .event_times import EventProfilingInfo
+
+        return EventProfilingInfo(self)
+
+    @user_facing
+    def get_profiling_info(self, descriptor: object) -> int:
+        """Returns what ``lp.info.event_profiling.x`` asks for, in nanoseconds on the device's clock.
+
+        The same as ``profiling_info.x``.
+
+        Raises:
+            InvalidError: the queue was made without ``profiling=True``.
+            TypeError: another descriptor.
+        """
+        from .info_descriptors import answer
+
+        return answer("Event", "event_profiling", self.profiling_info, descriptor, "get_profiling_info")
 
     if not TYPE_CHECKING:  # type checkers find by themselves what is missing
 

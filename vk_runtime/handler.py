@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -291,6 +292,10 @@ class Handler(
         """Records the command; returns its event."""
         events = tuple(self._events)
         if self._command is not None:
+            if self._queue.is_profiling and self._what in ("copy", "fill"):
+                from .event_times import timed_transfer
+
+                return timed_transfer(self._queue, partial(self._command, events))
             return self._command(events)
         return self._queue.marker(events) if events else Event(self._queue, 0)
 

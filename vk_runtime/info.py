@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .device_info import DeviceInfo, DeviceType
+from .event_times import EventProfilingInfo
 from .info_descriptors import Descriptors
 from .kernel_queries import KernelDeviceView, KernelView
 from .object_info import ContextInfo, EventCommandStatus, EventInfo, PlatformInfo, QueueInfo
@@ -19,6 +20,7 @@ class Info:
     context: Descriptors
     queue: Descriptors
     event: Descriptors
+    event_profiling: Descriptors
     kernel: Descriptors
     kernel_device_specific: Descriptors
     device_type: type[DeviceType] = DeviceType
@@ -31,6 +33,7 @@ info = Info(
     context=Descriptors("context", ContextInfo),
     queue=Descriptors("queue", QueueInfo),
     event=Descriptors("event", EventInfo),
+    event_profiling=Descriptors("event_profiling", EventProfilingInfo),
     kernel=Descriptors("kernel", KernelView),
     kernel_device_specific=Descriptors("kernel_device_specific", KernelDeviceView),
 )

@@ -49,7 +49,7 @@ class Descriptors:
         return f"<lp.info.{self._area}: {', '.join(self._found)}>"
 
 
-def answer(what: str, area: str, view: object, descriptor: object) -> Any:
+def answer(what: str, area: str, view: object, descriptor: object, function: str = "get_info") -> Any:
     """Returns what a view says to a descriptor of its area.
 
     Args:
@@ -57,15 +57,16 @@ def answer(what: str, area: str, view: object, descriptor: object) -> Any:
         area: of the descriptors that it knows.
         view: its ``info``.
         descriptor: what the user gave.
+        function: that was called, for messages.
 
     Raises:
         ConstraintError: no descriptor, or one of another kind of object.
     """
     if not isinstance(descriptor, Descriptor):
         raise ConstraintError(
-            f"{what}.get_info takes a descriptor such as lp.info.{area}.…, found {descriptor!r} of type "
+            f"{what}.{function} takes a descriptor such as lp.info.{area}.…, found {descriptor!r} of type "
             f"{type_name(descriptor)}"
         )
     if descriptor.area != area:
-        raise ConstraintError(f"{what}.get_info takes descriptors of lp.info.{area}, found {descriptor!r}")
+        raise ConstraintError(f"{what}.{function} takes descriptors of lp.info.{area}, found {descriptor!r}")
     return getattr(view, descriptor.name)

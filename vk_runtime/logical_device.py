@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .command_buffer import CommandBuffer
     from .command_stream import CommandStream
     from .device import Device
+    from .event_times import EventClock
     from .image_memory import ImageStore
     from .queue import Queue
     from .transfer_stream import TransferStream
@@ -163,6 +164,13 @@ class LogicalDevice(DeviceState):
         from .image_memory import ImageStore
 
         return ImageStore(self)
+
+    @cached_property
+    def event_clock(self) -> EventClock:
+        """Its clock, for the times of events."""
+        from .event_times import EventClock
+
+        return EventClock(self)
 
     def _queue_of(self, family: int) -> Any:
         out = ffi.new("VkQueue*")

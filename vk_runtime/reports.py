@@ -236,9 +236,12 @@ class HostReport:
             queue.order(uses, command_buffer.value)
             queue.reports.note_launch(self, command_buffer.value)
 
+        from .event_times import Timing
+        from .profile import now
+
         with queue.device.logical.lock:
             event = Event(queue, queue.record(encode))
-        event.elapsed_ticks = 0
+        event.timing = Timing(now(), of_host_ns=(now(), now()))
         return event
 
 

@@ -20,7 +20,6 @@ from lapilli.vk_runtime.queue import OF_OTHER_QUEUES
         ("queue", "synchronize", r"queue\.wait\(\)"),
         ("queue", "ext_oneapi_submit_barrier", r"queue\.marker\(\)"),
         ("queue", "in_order", r"queue\.is_in_order"),
-        ("event", "get_profiling_info", r"event\.elapsed_ns"),
         ("event", "wait_and_throw", r"event\.wait\(\)"),
         ("array", "get_access", r"pass the array"),
         ("array", "byte_size", r"a\.nbytes"),

@@ -16,7 +16,9 @@ MEMBERS = {
     lp.Queue: """
         backend context copy device fill flush get_backend get_context get_device get_info info is_busy marker
         parallel_for single_task submit throw_asynchronous wait wait_and_throw""",
-    lp.Event: "add_done_callback backend done elapsed_ns get_backend get_info info queue wait",
+    lp.Event: """
+        add_done_callback backend done elapsed_ns get_backend get_info get_profiling_info info profiling_info queue
+        wait""",
     lp.Context: """
         async_handler backend devices get_backend get_devices get_info get_modules get_platform get_property
         has_property info platform""",
