@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Kernel(
     VulkanObject,
     metaclass=PublicNames,
-    internal="bind_arguments preset with_preset",
+    internal="__call__ bind_arguments preset with_preset",
 ):
     """A kernel of an executable bundle.  Equal to another of the same kernel and an equal bundle."""
 

@@ -65,8 +65,8 @@ class Queue(
     metaclass=PublicNames,
     internal="""
     abandon argument_block barrier begin_command block_until close completed downloads drop_recording end_reports
-    event in_flight is_closed is_closing is_timed known last_value latest note_error note_launch open order points
-    poll progress record recording repeated reports require_open retire running semaphore stop_watching
+    event has_reports in_flight is_closed is_closing is_timed known last_value latest note_error note_launch open order
+    points poll progress record recording repeated reports require_open retire running semaphore stop_watching
     submit_after submit_batch submit_up_to timestamp_period_ns transfers vk_queue wait_for wait_for_other_devices
     wait_for_own_device wait_on_device wait_slice watch
     """,

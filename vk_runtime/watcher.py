@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from ..ir.errors import Error
+from ..ir.errors import Error, InvalidError
 from ..ir.lazy_logging import logger_of
 
 logger = logger_of(__name__)
@@ -41,8 +41,14 @@ class Watcher:
         self._is_stopping = False
 
     def add(self, queue: Watched, value: int, function: Callable[[], Any]) -> None:
-        """Arranges that `function` is called, in the thread, once the timeline of `queue` has reached `value`."""
+        """Arranges that `function` is called, in the thread, once the timeline of `queue` has reached `value`.
+
+        Raises:
+            InvalidError: the device is being closed: callbacks that watch what they launch would never end.
+        """
         with self._changed:
+            if self._is_stopping:
+                raise InvalidError("the device is being closed: no callback is added any more")
             if self._thread is None:
                 # A daemon: a hung driver must not keep the process. `LogicalDevice.close` ends it in order.
                 thread = threading.Thread(target=self._run, name="lapilli callbacks", daemon=True)

@@ -55,6 +55,21 @@ def test_process_ends_in_silence(program):
     ends_in_silence(program)
 
 
+@pytest.mark.native_only("launches of the interpreter have ended when they return")
+def test_callbacks_that_watch_what_they_launch_end_with_the_program(tmp_path):
+    ends_in_silence(
+        "@lp.kernel\n"
+        "def add_one(x: lp.Array[lp.f32]):\n"
+        "    x[lp.global_id(0)] += 1.0\n"
+        "z = lp.zeros(1 << 20)\n"
+        "def again(event):\n"
+        "    try: add_one[z.size](z).add_done_callback(again)\n"
+        "    except lp.Error as error: assert 'closed' in str(error) or 'shut down' in str(error)\n"
+        "add_one[z.size](z).add_done_callback(again)\n",
+        tmp_path,
+    )
+
+
 def test_use_after_the_end_is_an_error_and_no_crash():
     ends_in_silence(
         "runtime().close()\n"
