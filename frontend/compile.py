@@ -242,6 +242,7 @@ def _compile(
     kernel: KernelFunction, rank: int, device: Device, env: TargetEnv, constants: Constants
 ) -> Executable:
     load_compiler()
+    from ..ir.deferred_attributes import own_attributes
     from ..ir.deferred_definitions import deferred_definitions
     from .builder import refusing_depth
     from .collector_pause import collector_paused
@@ -256,6 +257,7 @@ def _compile(
     with (
         collector_paused(),
         deferred_definitions(),  # of parts that this kernel is the first to need
+        own_attributes(),
         refusing_depth([kernel]),
         reporting_faults(kernel.name, env, kernel.source.text, ir),
     ):
@@ -373,6 +375,7 @@ def compile_kernels(
     Raises:
         BuildError: a kernel cannot be compiled.
     """
+    from ..ir.deferred_attributes import own_attributes
     from ..passes.pipeline import lower_image
     from ..spirv.build_image import build_image
     from .aspect_warnings import findings_of, warn_once
@@ -388,5 +391,5 @@ def compile_kernels(
         warn_once(findings_of(analysis.diagnostics, captures))
         return tuple(build_image(lower_image(image, target), target) for image in analysis.images)
 
-    with compile_lock, collector_paused(), refusing_depth(kernels):
+    with compile_lock, collector_paused(), own_attributes(), refusing_depth(kernels):
         return with_deep_stack(build)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import io
 import linecache
@@ -13,6 +12,7 @@ from collections.abc import Mapping
 from weakref import WeakValueDictionary
 
 from ..ir.errors import CompileError, Diagnostic, InvalidError, Location
+from ..ir.sha256 import sha256
 from .kernel import KernelFunction
 
 
@@ -51,7 +51,7 @@ def kernel_from_source(
             f"lp.kernel_from_source: expected Python source as a text, found {type(text).__name__}"
         )
     text = textwrap.dedent(text)
-    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    digest = sha256(text.encode(errors="surrogatepass")).hexdigest()
     file = f"<lapilli source {digest[:24]}>"  # no other text may have it: `same_text` trusts such names
     # Not str.splitlines: to it a form feed or U+2028 ends a line, to Python's parser it does not.
     lines = io.StringIO(text, newline=None).readlines()

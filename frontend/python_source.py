@@ -6,7 +6,6 @@ are made of their code without running the module; everything else at its top is
 
 from __future__ import annotations
 
-import hashlib
 import io
 import linecache
 import types
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakValueDictionary
 
 from ..ir.errors import BuildError, CompileError, Diagnostic, Error, InvalidError, Location
+from ..ir.sha256 import sha256
 from ..vk_runtime.kernel_id import Describer
 from ..vk_runtime.source_language import CompiledSource, SourceRequest
 from .annotations import resolve_signature
@@ -157,7 +157,7 @@ def _describer(definition: _Definition) -> Describer:
 @contextmanager
 def _readable(text: str) -> Generator[tuple[str, list[str]]]:
     """Gives the text a file name under which `FunctionSource` finds its lines."""
-    file = f"<lapilli source {hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}>"
+    file = f"<lapilli source {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}>"
     # Not str.splitlines: to it a form feed or U+2028 ends a line, to Python's parser it does not.
     lines = io.StringIO(text, newline=None).readlines()
     linecache.cache[file] = (len(text), None, lines, file)

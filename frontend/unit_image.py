@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import weakref
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..ir.config import config
 from ..ir.errors import BuildError, Diagnostic, warning_text
 from ..ir.kernel_info import KernelInfo, Requirements, SpecConstantInfo
+from ..ir.sha256 import sha256
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.build_properties import TextStream
 from ..vk_runtime.device import Device
@@ -76,7 +76,7 @@ class UnitImage:
 
     def _hash(self) -> bytes:
         parts = [*(f"{name}={id_.qualified_name}" for name, id_ in self.kernel_ids.items()), repr(self.env)]
-        return hashlib.sha256("\0".join([*parts, self.text()]).encode("utf-8", "surrogatepass")).digest()
+        return sha256("\0".join([*parts, self.text()]).encode("utf-8", "surrogatepass")).digest()
 
     @property
     def spec_constants(self) -> tuple[SpecConstantInfo, ...]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from . import quick_dataclasses
 from .collector import collector_off
-from .late_methods import LateMethod, stand_in
+from .late_methods import LateMethod, compiling, stand_in
 from .quick_imports import quick_imports
 from .served_methods import INIT_PARAMETERS, Serve, assign_fields, serve_text
 
@@ -63,7 +63,7 @@ def _deferred_methods() -> Generator[None]:
     """What the ``__init__`` that is being made would do."""
 
     def create(name: str, args: Any, body: Any, **scope: Any) -> Any:
-        if threading.get_ident() != thread:
+        if threading.get_ident() != thread or thread in compiling:
             return create_function(name, args, body, **scope)
         assigns = assign[0]
         late = LateMethod(

@@ -3,9 +3,9 @@
 xDSL turns every operation class into constraints and accessors when the class is made, and parses its assembly format;
 a kernel uses a few dozen of the 470 classes that the compiler imports, and formats serve only the parser and the
 printer of MLIR text.  Within `deferred_operations` a class gets stand-ins, which define it when it is asked for its
-definition, parses, prints or verifies, or when a field of one of its objects is read or written; `ir.create` makes
-objects without.  Names and traits are there at once.  The constraints of attributes, which their verification alone
-needs, wait as well.
+definition, parses, prints or verifies, or when fields of its objects are written, or read more than a few times
+(`served_fields`); `ir.create` makes objects without.  Names and traits are there at once.  The constraints of
+attributes, which their verification alone needs, wait as well (`deferred_attributes`).
 """
 
 from __future__ import annotations
@@ -15,22 +15,24 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, get_origin
+from typing import TYPE_CHECKING, Any
 
-from .config import config
+from .deferred_attributes import DeferredParameters, importing_thread, union
 from .deferred_definitions import deferred_definitions
 
 if TYPE_CHECKING:
     from xdsl.ir import Attribute
-    from xdsl.irdl import OpDef, ParamAttrDef
+    from xdsl.irdl import OpDef
     from xdsl.irdl.declarative_assembly_format import FormatProgram
+
+READS_BEFORE_DEFINING = 200
+"""So often fields of a class are read without it, which takes as long as defining it."""
 
 _importing = threading.Lock()
 """No `RLock`: a finaliser or signal handler that compiles a kernel may come within, where all is deferred already."""
-_importing_thread: list[int | None] = [None]
 _defining = threading.RLock()
 
 
@@ -46,6 +48,10 @@ class _Deferred:
     """`get_accessors_from_op_def`."""
     verify: Any = None
     """The class's own ``verify_``."""
+    readers: dict[Any, Callable[[Any], Any] | None] = field(default_factory=dict[Any, Any])
+    """What reads its fields meanwhile, see `served_fields`."""
+    reads: int = 0
+    """How often that happened."""
 
 
 _deferred: dict[Any, _Deferred] = {}
@@ -70,88 +76,6 @@ class DeferredFormat:
         from xdsl.irdl.declarative_assembly_format import FormatProgram
 
         return FormatProgram.from_str(self._text, self._op_def)
-
-
-class DeferredParameters:
-    """The definition of an attribute, made when its parameters are asked for.
-
-    Args:
-        kind: the class of attributes.
-        read: `ParamAttrDef.from_pyrdl`.
-    """
-
-    def __init__(self, kind: Any, read: Callable[[Any], ParamAttrDef]) -> None:
-        self.name: str = kind.name
-        self.kind = kind
-        self._read = read
-
-    @cached_property
-    def definition(self) -> ParamAttrDef:
-        """What xDSL makes of the class: the unions of types among its constraints are what takes long."""
-        return self._read(self.kind)
-
-    @cached_property
-    def parameters(self) -> list[tuple[str, Any]]:
-        """As `ParamAttrDef` has them; making an attribute takes their names and converters only."""
-        return [(name, DeferredParameter(self, name)) for name in _parameter_names(self.kind)]
-
-    def verify(self, attr: Any) -> None:
-        """Raises VerifyException where an attribute does not satisfy the definition.
-
-        Constants that modules make while they are imported are as xDSL and this compiler spell them; the tests, which
-        set ``config.verify``, check them.
-        """
-        if _importing_thread[0] == threading.get_ident() and not config.verify:
-            return
-        if self.parameters:
-            self.definition.verify(attr)
-
-
-class DeferredParameter:
-    """The definition of one parameter, as `ParamDef` has it, made when its constraint is asked for.
-
-    Args:
-        owner: the attribute's.
-        name: of the parameter.
-    """
-
-    def __init__(self, owner: DeferredParameters, name: str) -> None:
-        self._owner = owner
-        self._name = name
-
-    def __repr__(self) -> str:
-        return repr(self._real)
-
-    @property
-    def _real(self) -> Any:
-        return dict(self._owner.definition.parameters)[self._name]
-
-    @property
-    def constr(self) -> Any:
-        """What values satisfy."""
-        return self._real.constr
-
-    @cached_property
-    def converter(self) -> Any:
-        """What makes an attribute of what a constructor gets, None: nothing."""
-        return getattr(inspect.getattr_static(self._owner.kind, self._name, None), "converter", None)
-
-
-def _parameter_names(kind: Any) -> tuple[str, ...]:
-    """Returns what a class and its parents annotate, class variables and what xDSL does not look at left out."""
-    found: dict[str, object] = {
-        name: meaning
-        for parent in reversed(kind.__mro__)
-        for name, meaning in inspect.get_annotations(parent).items()
-        if name not in ("name", "parameters")
-    }
-    return tuple(
-        name
-        for name, meaning in found.items()
-        if not (
-            get_origin(meaning) is ClassVar or (isinstance(meaning, str) and meaning.startswith("ClassVar["))
-        )
-    )
 
 
 @contextlib.contextmanager
@@ -189,12 +113,12 @@ def deferred_operations() -> Generator[None]:
     unite = unions.get
     module.OpDef.from_pyrdl, module.get_accessors_from_op_def = staticmethod(read_later), accessors_later
     parameters.from_pyrdl = staticmethod(parameters_later)
-    unions.get = staticmethod(lambda *parts: _union(parts) or unite(*parts))
-    _importing_thread[0] = thread
+    unions.get = staticmethod(lambda *parts: union(parts) or unite(*parts))
+    importing_thread[0] = thread
     try:
         yield
     finally:
-        _importing_thread[0] = None
+        importing_thread[0] = None
         module.OpDef.from_pyrdl, module.get_accessors_from_op_def = staticmethod(read), accessors
         parameters.from_pyrdl = staticmethod(read_parameters)
         unions.get = staticmethod(unite)
@@ -215,20 +139,6 @@ def import_deferred(name: str) -> Any:
         with deferred_imports():
             found = import_module(name)
     return found
-
-
-def _union(parts: tuple[Any, ...]) -> Any:
-    """Returns what `AnyOf.get` returns for unions of classes of attributes, which compares each with each of the 20
-    float types; None for others."""
-    from xdsl.irdl import AnyOf, BaseAttr
-
-    found: dict[Any, Any] = {}
-    for part in parts:
-        for each in part.attr_constrs if type(part) is AnyOf else (part,):
-            if type(each) is not BaseAttr:
-                return None
-            found.setdefault(each.attr, each)
-    return AnyOf(tuple(found.values())) if len(found) > 1 else None
 
 
 def _stand_ins(kind: Any) -> dict[str, Any]:
@@ -326,27 +236,41 @@ def _fields(kind: Any) -> tuple[list[_Field], list[_Field]]:
         [
             (item.ir_name or name, item.cls, item.default_value)
             for name, item in found.items()
-            if type(item) is field
+            if type(item) is field_kind
         ]
-        for field in kinds
+        for field_kind in kinds
     )
     return properties, attributes
 
 
 def _get_field(self: Any, op: Any, _owner: Any = None) -> Any:
-    """Reads a field of an operation whose class is not defined yet: defines it."""
-    return self if op is None else getattr(op, _name_in_definition(self, type(op)))
+    """Reads a field of an operation whose class is not defined yet: defines it, if that happens often."""
+    if op is None:
+        return self
+    kind: Any = op.__class__
+    deferred = _deferred.get(kind)
+    if deferred is not None and deferred.reads < READS_BEFORE_DEFINING:
+        try:
+            read = deferred.readers[self]
+        except KeyError:
+            from .served_fields import reader_of
+
+            read = deferred.readers[self] = reader_of(self, kind) if _has_fields_alone(kind) else None
+        if read is not None:
+            deferred.reads += 1
+            return read(op)
+    return getattr(op, _name_in_definition(self, kind))
 
 
 def _set_field(self: Any, op: Any, value: Any) -> None:
     setattr(op, _name_in_definition(self, type(op)), value)
 
 
-def _name_in_definition(field: Any, kind: Any) -> str:
+def _name_in_definition(own: Any, kind: Any) -> str:
     fields: list[dict[str, Any]] = [parent.__dict__ for parent in kind.__mro__]
-    name = next(name for table in fields for name, value in table.items() if value is field)
+    name = next(name for table in fields for name, value in table.items() if value is own)
     _define(kind)
-    if inspect.getattr_static(kind, name) is field:
+    if inspect.getattr_static(kind, name) is own:
         raise AttributeError(f"'{kind.__name__}.{name}' is not defined")
     return name
 

@@ -7,13 +7,17 @@ made when it is called.  Standard library only.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from .served_methods import NOT_SERVED, Serve
 
 CALLS_BEFORE_COMPILING = 16
 """So often a method works without being compiled, which takes as long as 30 calls."""
+
+compiling: Final[list[int]] = []
+"""The threads that compile a method: `dataclasses` is to make the real one."""
 
 
 class LateMethod:
@@ -45,9 +49,18 @@ class LateMethod:
                 if result is not NOT_SERVED:
                     self._served += 1
                     return result
-            made = self._made = self._make()
+            made = self._compile()
             _replace(type(owner).__mro__, self._name, stand_in, made)
         return made(owner, *args, **kwargs)
+
+    def _compile(self) -> Callable[..., Any]:
+        thread = threading.get_ident()
+        compiling.append(thread)
+        try:
+            made = self._made = self._make()
+        finally:
+            compiling.remove(thread)
+        return made
 
 
 def _replace(owners: tuple[type, ...], name: str, old: object, new: Callable[..., Any]) -> None:

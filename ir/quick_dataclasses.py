@@ -20,7 +20,7 @@ from dataclasses import MISSING, Field
 from typing import Any, Final, cast
 
 from .late_methods import LateMethod, stand_ins
-from .served_methods import Serve, assign_fields, serve_equality, serve_hash
+from .served_methods import Serve, assign_fields, serve_equality, serve_hash, serve_refusal
 
 _OPTIONS: Final = (
     "init",
@@ -222,7 +222,10 @@ class _Methods:
             hashed = [f for f in plain if (f.compare if f.hash is None else f.hash)]
             return lambda: functions._hash_fn(hashed, scope), lambda: serve_hash([f.name for f in hashed])
         place = _SET_AND_DELETE.index(name)
-        return lambda: functions._frozen_get_del_attr(self._cls, plain, scope)[place], lambda: None
+        return (
+            lambda: functions._frozen_get_del_attr(self._cls, plain, scope)[place],
+            lambda: serve_refusal(self._cls, [f.name for f in plain], ("assign to", "delete")[place]),
+        )
 
     def _description(self, scope: dict[str, Any]) -> tuple[Any, ...]:
         """Returns the arguments of the function of `dataclasses` that makes an ``__init__``."""

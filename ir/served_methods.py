@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field
+from dataclasses import MISSING, Field, FrozenInstanceError
 from typing import Any, Final
 
 INIT_PARAMETERS = (
@@ -97,6 +97,26 @@ def serve_text(name: str, body: Sequence[str]) -> Serve | None:
 def serve_equality(fields: Sequence[str]) -> Serve:
     """Returns what an ``__eq__`` does that compares these fields."""
     return _equality(fields)[1]
+
+
+def serve_refusal(owner: type, fields: Sequence[str], verb: str) -> Serve:
+    """Returns what a ``__setattr__`` or ``__delattr__`` of a frozen class does where it refuses.
+
+    `typing` asks for an attribute of each object that is made through a generic alias.
+
+    Args:
+        owner: the class.
+        fields: their names.
+        verb: what it would do with a field.
+    """
+    count = 2 if verb == "assign to" else 1
+
+    def refuse(self: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+        if len(args) != count or kwargs or not (type(self) is owner or args[0] in fields):
+            return NOT_SERVED
+        raise FrozenInstanceError(f"cannot {verb} field {args[0]!r}")
+
+    return refuse
 
 
 def serve_hash(fields: Sequence[str]) -> Serve:

@@ -86,6 +86,19 @@ def test_methods_put_themselves_in_their_places() -> None:
     assert Late(1) == Late(1) and Late.__eq__ is not compare
 
 
+@pytest.mark.skipif(not is_supported(), reason="this Python compiles a dataclass at once")
+def test_a_method_that_is_compiled_within_is_the_real_one() -> None:
+    with deferred_definitions():
+
+        @dataclass
+        class Late:
+            n: int
+
+        made = [Late(number) for number in range(CALLS_BEFORE_COMPILING + 1)]
+        assert "late_methods" not in Late.__init__.__code__.co_filename
+    assert [late.n for late in made] == list(range(CALLS_BEFORE_COMPILING + 1))
+
+
 def make_both() -> Any:
     @dataclass(frozen=True)
     class Both:

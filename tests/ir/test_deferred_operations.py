@@ -8,8 +8,8 @@ import io
 import subprocess
 import sys
 import threading
-from collections.abc import Generator
-from typing import ClassVar
+from collections.abc import Callable, Generator
+from typing import Any, ClassVar
 
 import pytest
 from xdsl.context import Context
@@ -35,8 +35,10 @@ from xdsl.traits import Commutative, Pure
 from xdsl.utils.exceptions import PyRDLError, PyRDLOpDefinitionError, VerifyException
 
 from lapilli.ir import deferred_operations as module
+from lapilli.ir.config import config
 from lapilli.ir.create import create
-from lapilli.ir.deferred_operations import deferred_operations, import_deferred
+from lapilli.ir.deferred_attributes import own_attributes
+from lapilli.ir.deferred_operations import READS_BEFORE_DEFINING, deferred_operations, import_deferred
 
 FORMAT = "$value `:` type($value) `->` type($result) `kind` $kind (`,` `flag` $flag^)? attr-dict"
 
@@ -110,6 +112,8 @@ def test_create_leaves_the_class_until_somebody_looks_into_the_operation(use: st
     assert is_deferred(kind) and op.properties["kind"] == i32 and op.name == "test.made"
     if use == "read":
         assert kind.value is Shape.value and is_deferred(kind)  # asking the class is not asking an operation
+        assert [op.value for _ in range(READS_BEFORE_DEFINING)] == [value] * READS_BEFORE_DEFINING
+        assert is_deferred(kind)
         assert op.value is value
     elif use == "write":
         op.flag = UnitAttr()  # pyright: ignore[reportAttributeAccessIssue]
@@ -153,10 +157,46 @@ def test_constants_of_imported_modules_are_verified_by_the_tests_alone(
 
         with pytest.raises(VerifyException, match="parameter 'first' does not verify"):
             Single(UnitAttr())  # pyright: ignore[reportArgumentType]
-        monkeypatch.setattr(module.config, "verify", False)
+        monkeypatch.setattr(config, "verify", False)
         Single(UnitAttr())  # pyright: ignore[reportArgumentType]
     with pytest.raises(VerifyException, match="parameter 'first' does not verify"):
         Single(UnitAttr())  # pyright: ignore[reportArgumentType]
+
+
+def test_what_a_compilation_makes_is_verified_by_the_tests_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    with deferred_operations():
+
+        @irdl_attr_definition
+        class Single(ParametrizedAttribute):
+            name = "test.single"
+            first: IntegerType
+
+            def verify(self) -> None:
+                if self.first == IntegerType(7):
+                    raise VerifyException("seven is too odd")
+
+    wrong: Any = UnitAttr()
+    with own_attributes():
+        with pytest.raises(VerifyException, match="parameter 'first' does not verify"):
+            Single(wrong)
+        monkeypatch.setattr(config, "verify", False)
+        Single(wrong)
+        with pytest.raises(VerifyException, match="too odd"):
+            Single(IntegerType(7))
+        found: list[object] = []
+        other = threading.Thread(target=lambda: found.append(outcome(lambda: Single(wrong))))
+        other.start()
+        other.join()
+    assert found == [VerifyException]
+    with pytest.raises(VerifyException, match="parameter 'first' does not verify"):
+        Single(wrong)
+
+
+def outcome(do: Callable[[], object]) -> object:
+    try:
+        return do()
+    except VerifyException as error:
+        return type(error)
 
 
 def test_traits_are_there_before_and_stay() -> None:

@@ -24,6 +24,18 @@ import dataclasses, json, sys
 from contextlib import nullcontext
 from lapilli.ir.deferred_definitions import deferred_definitions
 
+def test_a_frozen_class_refuses_without_compiling(monkeypatch):
+    monkeypatch.setattr(quick_dataclasses, "_OURS", (__name__.partition(".")[0],))
+    with deferred_definitions():
+        late: Any = _classes()["Frozen"]
+    refusals = [
+        [_error(lambda kind=kind: setattr(kind(1), "a", 2)), _error(lambda kind=kind: delattr(kind(1), "other"))]
+        for kind in (late, _classes()["Frozen"])
+    ]
+    assert refusals[0] == refusals[1]
+    assert all("late_methods" in vars(late)[name].__code__.co_filename for name in ("__setattr__", "__delattr__"))
+
+
 METHODS = ("__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__")
 
 def value_of(default):
