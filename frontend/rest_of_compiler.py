@@ -1,8 +1,9 @@
-"""Importing what the next kernel may need while the driver compiles the one before, on a CPU of its own.
+"""Preparing what the next kernel may need while the driver compiles the one before, on a CPU of its own.
 
 A kernel without loops imports no pass that changes loops.  So the first kernel with one would pay for them, unless they
 are there: software drivers compile at the first dispatch, on their own thread, for longer than these imports take, and
-most programs do nothing but wait meanwhile.
+most programs do nothing but wait meanwhile.  So do methods of dataclasses that the kernel before has called a few times
+and that are not compiled yet (`ir.late_methods`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Final
 
+from ..ir.late_methods import compile_frequent
 from ..ir.lazy_logging import logger_of
 
 logger = logger_of(__name__)
@@ -61,7 +63,7 @@ _pending: Final = [*reversed(REST)]
 def use_the_wait(
     is_busy: Callable[[], bool], take: Callable[[], bool], give_back: Callable[[], object]
 ) -> None:
-    """Imports modules one by one for as long as a device is busy; none where there is one CPU.
+    """Compiles methods and imports modules one by one for as long as a device is busy; none where there is one CPU.
 
     A later call goes on where this one ends.
 
@@ -74,27 +76,30 @@ def use_the_wait(
     Raises:
         Error: what `is_busy` raises, as any wait does.
     """
-    if not _pending or cpu_count() < 2:
+    if cpu_count() < 2:
         return
     from ..ir.deferred_operations import deferred_imports
 
     try:
         with deferred_imports():
-            while _pending and is_busy() and take() and _import_next():
+            while is_busy() and take() and _prepare_next():
                 give_back()
     finally:
         give_back()
 
 
-def _import_next() -> bool:
-    """Imports a module; whether that went well.  Whoever needs it is told otherwise, as the launch is done."""
+def _prepare_next() -> bool:
+    """Does the next thing; whether there was one and it went well.  Whoever needs it is told otherwise, as the launch
+    is done."""
     try:
+        if compile_frequent():
+            return True
         if _pending:
             import_module(f"..{_pending.pop()}", __package__)
+            return True
     except Exception as error:  # for example: too little stack is left
-        logger.debug("imports end early: %r", error)
-        return False
-    return True
+        logger.debug("preparing the next kernel ends early: %r", error)
+    return False
 
 
 def cpu_count() -> int:

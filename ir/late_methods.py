@@ -16,6 +16,9 @@ from .served_methods import NOT_SERVED, Serve
 CALLS_BEFORE_COMPILING = 16
 """So often a method works without being compiled, which takes as long as 30 calls."""
 
+FREQUENT_CALLS = 4
+"""A method that was called so often is worth compiling where nothing else is to be done."""
+
 compiling: Final[list[int]] = []
 """The threads that compile a method: `dataclasses` is to make the real one."""
 
@@ -43,24 +46,50 @@ class LateMethod:
         """Calls the method of an object; once compiled, it takes the place of `stand_in` in the object's class."""
         made = self._made
         if made is None:
-            serve = self._serve = self._serve or self._find_serve()
+            if self._serve is None:
+                self._serve = self._find_serve()
+                _called.append((self, stand_in, type(owner)))
+            serve = self._serve
             if serve is not None and self._served < CALLS_BEFORE_COMPILING:
                 result = serve(owner, args, kwargs)
                 if result is not NOT_SERVED:
                     self._served += 1
                     return result
-            made = self._compile()
-            _replace(type(owner).__mro__, self._name, stand_in, made)
+            made = self._compile(stand_in, type(owner))
         return made(owner, *args, **kwargs)
 
-    def _compile(self) -> Callable[..., Any]:
+    def compile_if_frequent(self, stand_in: object, owner: type) -> bool:
+        """Compiles the method if it was called a few times and is not compiled yet; returns whether it did."""
+        if self._made is not None or self._served < FREQUENT_CALLS:
+            return False
+        self._compile(stand_in, owner)
+        return True
+
+    def _compile(self, stand_in: object, owner: type) -> Callable[..., Any]:
         thread = threading.get_ident()
         compiling.append(thread)
         try:
             made = self._made = self._make()
         finally:
             compiling.remove(thread)
+        _replace(owner.__mro__, self._name, stand_in, made)
         return made
+
+
+_called: Final[list[tuple[LateMethod, object, type]]] = []
+"""Those that were called, with what stands for each and the class of its object."""
+
+
+def compile_frequent() -> bool:
+    """Compiles a method that was called a few times, the first such one; returns whether there was one.
+
+    For whoever has time to spare: the next kernel calls it again, as often.
+    """
+    while _called:
+        late, stand_in, owner = _called.pop(0)
+        if late.compile_if_frequent(stand_in, owner):
+            return True
+    return False
 
 
 def _replace(owners: tuple[type, ...], name: str, old: object, new: Callable[..., Any]) -> None:

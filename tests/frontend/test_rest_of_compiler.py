@@ -51,6 +51,25 @@ def test_a_first_loop_barrier_or_atomic_imports_nothing_more():
     assert run.stdout.split() == []
 
 
+@pytest.fixture(autouse=True)
+def nothing_to_compile(monkeypatch):
+    """What other tests have called is compiled elsewhere."""
+    monkeypatch.setattr(rest_of_compiler, "compile_frequent", lambda: False)
+
+
+def test_methods_that_were_called_are_compiled_before_anything_is_imported(monkeypatch):
+    monkeypatch.setattr(rest_of_compiler, "cpu_count", lambda: 2)
+    monkeypatch.setattr(rest_of_compiler, "compile_frequent", iter([True, True, False, False]).__next__)
+    imported: list[str] = []
+    monkeypatch.setattr(rest_of_compiler, "import_module", lambda name, _: imported.append(name))
+    monkeypatch.setattr(rest_of_compiler, "_pending", ["first"])
+    answers = iter([True, False, True, True, False])
+    rest_of_compiler.use_the_wait(lambda: next(answers), *turn(threading.RLock()))
+    assert imported == []
+    rest_of_compiler.use_the_wait(lambda: next(answers), *turn(threading.RLock()))
+    assert imported == ["..first"]
+
+
 def test_imports_end_when_the_device_is_done(monkeypatch):
     monkeypatch.setattr(rest_of_compiler, "cpu_count", lambda: 2)
     imported: list[str] = []

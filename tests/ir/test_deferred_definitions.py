@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 
 import pytest
 
+from lapilli.ir import late_methods
 from lapilli.ir.deferred_definitions import MANY_OBJECTS, deferred_definitions, is_supported
-from lapilli.ir.late_methods import CALLS_BEFORE_COMPILING
+from lapilli.ir.late_methods import CALLS_BEFORE_COMPILING, FREQUENT_CALLS
 
 with deferred_definitions():
 
@@ -97,6 +98,29 @@ def test_a_method_that_is_compiled_within_is_the_real_one() -> None:
         made = [Late(number) for number in range(CALLS_BEFORE_COMPILING + 1)]
         assert "late_methods" not in Late.__init__.__code__.co_filename
     assert [late.n for late in made] == list(range(CALLS_BEFORE_COMPILING + 1))
+
+
+@pytest.mark.skipif(not is_supported(), reason="this Python compiles a dataclass at once")
+def test_methods_that_were_called_a_few_times_are_compiled_where_there_is_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(late_methods, "_called", [])
+    with deferred_definitions():
+
+        @dataclass
+        class Late:
+            n: int
+
+        class Derived(Late):
+            """Inherits everything."""
+
+    stands_in = Late.__init__, Late.__repr__
+    made = [Derived(number) for number in range(FREQUENT_CALLS)]
+    assert repr(made[0]).endswith("Derived(n=0)")
+    assert (Late.__init__, Late.__repr__) == stands_in
+    assert late_methods.compile_frequent() and not late_methods.compile_frequent()
+    assert Late.__init__ is not stands_in[0] and Late.__repr__ is stands_in[1]
+    assert (Derived(7).n, Late.__init__.__qualname__) == (7, f"{Late.__qualname__}.__init__")
 
 
 def make_both() -> Any:
@@ -258,6 +282,7 @@ def test_the_collector_goes_on_as_before_and_still_finds_garbage() -> None:
 
 FROZEN = """
 import gc, sys
+from lapilli.ir import late_methods
 from lapilli.ir.deferred_definitions import MANY_OBJECTS, resume_collecting
 if sys.argv[1:]:
     gc.freeze()
