@@ -46,16 +46,17 @@ class LateMethod:
         """Calls the method of an object; once compiled, it takes the place of `stand_in` in the object's class."""
         made = self._made
         if made is None:
+            kind: type = owner.__class__
             if self._serve is None:
                 self._serve = self._find_serve()
-                _called.append((self, stand_in, type(owner)))
+                _called.append((self, stand_in, kind))
             serve = self._serve
             if serve is not None and self._served < CALLS_BEFORE_COMPILING:
                 result = serve(owner, args, kwargs)
                 if result is not NOT_SERVED:
                     self._served += 1
                     return result
-            made = self._compile(stand_in, type(owner))
+            made = self._compile(stand_in, kind)
         return made(owner, *args, **kwargs)
 
     def compile_if_frequent(self, stand_in: object, owner: type) -> bool:
