@@ -234,6 +234,13 @@ class ArgumentChecker:
         elif parameter.dtype == f"Vec[{array.spelling}, {array.shape[-1]}]":
             vector = f"{array.spelling}x{array.shape[-1]}"
             message += f"; lp.asarray(x, lp.{vector}) makes vectors of the last dimension"
+        elif (
+            parameter.dtype.startswith("{")
+            and array.spelling.partition(":")[0] == parameter.dtype.partition(":")[0]
+        ):
+            message += (
+                "; a kernel keeps the struct it was defined with: define it anew where the class has changed"
+            )
         elif parameter.dtype.startswith(f"FixedArray[{array.spelling}, "):
             lengths = parameter.dtype.partition(", ")[2].removesuffix("]")
             if array.shape[-1 - lengths.count(", ") :] == tuple(map(int, lengths.split(", "))):

@@ -41,3 +41,21 @@ def test_an_array_in_place_of_an_event(lapilli_device: lp.Device):
     x = lp.zeros(4, device=lapilli_device)
     with pytest.raises(lp.InvalidError, match=r"depends_on expects lp\.Event objects, found <lapilli\.Array"):
         lapilli_device.default_queue.submit(lambda h: h.depends_on(x))
+
+
+def test_a_struct_that_has_changed_since_the_kernel_was_defined(lapilli_device: lp.Device):
+    @lp.struct
+    class Point:
+        x: lp.f32
+
+    @lp.kernel
+    def move(points: lp.Array[Point]):
+        points[0].x += 1.0
+
+    @lp.struct
+    class Point:  # noqa: F811 - as a notebook's cell that runs again
+        x: lp.f32
+        y: lp.f32
+
+    with pytest.raises(lp.KernelArgumentError, match="define it anew where the class has changed"):
+        move[1](lp.zeros(1, Point, device=lapilli_device))
