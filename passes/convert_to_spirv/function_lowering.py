@@ -79,7 +79,7 @@ class FunctionLowering:
         """What FAdd, FSub and FMul carry: NoContraction keeps a driver from fusing them."""
         self.windows: dict[Block, dict[Operation, Window]] = {}
         """Where vectors are loaded for fields of array elements, see `joined_fields`."""
-        self.claims: dict[tuple[SSAValue, int], Claims] = {}
+        self.claims: dict[SSAValue, Claims] = {}
         """What a driver may take floats for, by how many operations are followed, see `taken_for_numbers`."""
         self.spec_constants: dict[str, SSAValue] = {}
         """Values of specialization constants read so far, by symbol."""

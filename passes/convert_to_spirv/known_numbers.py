@@ -27,6 +27,7 @@ _DEPTH = 80
 """How many operations are followed; what lies behind is taken for known."""
 
 _FROM_INTEGERS = (arith.SIToFPOp, arith.UIToFPOp)
+_COMPUTED = frozenset((arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp))
 _ONE_TO_ONE = (arith.AddiOp, arith.SubiOp, arith.XOrIOp)
 """Operations that give as many numbers as one operand has, whatever the other is."""
 _KEPT = (arith.ExtSIOp, arith.ExtUIOp, arith.IndexCastOp, arith.BitcastOp)
@@ -70,6 +71,8 @@ class KnownNumbers:
         owner = value.owner
         if isinstance(owner, Block):
             return False  # loops and functions get floats that are hidden where they are known
+        if type(owner) in _COMPUTED:  # isinstance() of an operation's class is a call in Python
+            return all(map(self.is_known, owner.operands))
         if isinstance(owner, arith.ConstantOp | GetOp) or is_element(value):
             return True
         if owner.name in LOADS:

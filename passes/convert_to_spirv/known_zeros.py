@@ -28,6 +28,7 @@ from .launch_place import unknown_zero
 from .types import is_float, scalar_of
 from .value_samples import LOADS
 
+_COMPUTED = frozenset((arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp))
 _NOT_KEPT = (arith.ConstantOp, arith.SIToFPOp, arith.UIToFPOp)
 _DEPTH = 80
 """How many operations are followed; what lies behind is taken for a zero."""
@@ -81,8 +82,10 @@ def may_be_known_zero(fn: FunctionLowering, value: SSAValue, depth: int = _DEPTH
 
 
 def _may_be_zero(fn: FunctionLowering, owner: Operation, value: SSAValue, depth: int) -> bool:
-    numbers = fn.module.known_numbers
-    if isinstance(owner, arith.ConstantOp):
+    numbers, kind = fn.module.known_numbers, type(owner)
+    if kind in _COMPUTED:
+        return numbers.is_known(value)
+    if kind is arith.ConstantOp:
         return _has_zero(owner)
     if owner.name in LOADS:
         return is_element(value) or numbers.may_hold(
@@ -97,8 +100,8 @@ def _may_be_zero(fn: FunctionLowering, owner: Operation, value: SSAValue, depth:
         result = numbers.result_of(owner, value)
         return result is not None and may_be_known_zero(fn, result, depth - 1)
     passes_on = owner.name.startswith(("vector.", "spirv.Group")) or len(owner.operands) == 1
-    floats = [operand for operand in owner.operands if is_float(scalar_of(operand.type))]
-    if passes_on and any(may_be_known_zero(fn, operand, depth - 1) for operand in floats):
+    floats = [operand for operand in owner.operands if is_float(scalar_of(operand.type))] if passes_on else []
+    if any(may_be_known_zero(fn, operand, depth - 1) for operand in floats):
         return True
     return numbers.is_known(value)  # 0.4 is no zero, and what it is rounded to may be one
 
@@ -112,8 +115,8 @@ def _is_chosen_zero(fn: FunctionLowering, condition: SSAValue, arms: list[SSAVal
     return fn.module.known_numbers.any_is_chosen(condition, are_zeros)
 
 
-def _has_zero(constant: arith.ConstantOp) -> bool:
-    attribute = constant.value
+def _has_zero(constant: Operation) -> bool:
+    attribute = constant.properties["value"]
     if is_float_attribute(attribute):
         return attribute.value.data == 0
     return isinstance(attribute, DenseIntOrFPElementsAttr) and 0 in attribute.get_values()

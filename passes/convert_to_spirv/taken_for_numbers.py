@@ -10,6 +10,7 @@ So the finite factor of such a product is hidden (`known_zeros`).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
@@ -21,18 +22,13 @@ from .function_lowering import FunctionLowering
 from .known_numbers import yielded
 from .known_zeros import factor, hidden, hides
 
-_DEPTH = 8
-"""How many operations are followed, as Mesa does without an end; what lies behind counts as a number."""
-
-_EXTREMA = (arith.MinnumfOp, arith.MaxnumfOp)
-_SUMS = (arith.AddfOp, arith.SubfOp, arith.MulfOp)
-_FINITE_ONES = (arith.ConstantOp, GetOp, arith.SIToFPOp, arith.UIToFPOp)
-_FOLLOWED = frozenset(
-    (
-        *(kind.name for kind in (arith.SelectOp, scf.IfOp, arith.NegfOp, *_FINITE_ONES, *_EXTREMA, *_SUMS)),
-        *("math.absf", "math.floor", "math.ceil", "math.trunc"),  # by name: few kernels load that dialect
-    )
-)
+# By name: isinstance() of an operation's class is a call in Python, and this is asked of every factor.
+_EXTREMA = frozenset(("arith.minnumf", "arith.maxnumf"))
+_SUMS = frozenset(("arith.addf", "arith.subf", "arith.mulf"))
+_FINITE_ONES = frozenset((GetOp.name, "arith.sitofp", "arith.uitofp"))
+_CHOICES = frozenset(("arith.select", "scf.if"))
+_PASSED_ON = frozenset(("arith.negf", "math.absf", "math.floor", "math.ceil", "math.trunc"))
+_FOLLOWED = frozenset(("arith.constant",)) | _EXTREMA | _SUMS | _FINITE_ONES | _CHOICES | _PASSED_ON
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,7 @@ def factors(fn: FunctionLowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, S
     """Returns the lowered operands of a product."""
     first, second = factor(fn, a), factor(fn, b)
     if hides(fn):
-        left, right = _claims(fn, a, _DEPTH), _claims(fn, b, _DEPTH)
+        left, right = _claims(fn, a), _claims(fn, b)
         if left.is_number and right.is_number and left.is_finite != right.is_finite:
             first = hidden_if_finite(fn, a, first) if left.is_finite else first
             second = hidden_if_finite(fn, b, second) if right.is_finite else second
@@ -59,46 +55,48 @@ def factors(fn: FunctionLowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, S
 
 def hidden_if_finite(fn: FunctionLowering, value: SSAValue, lowered: SSAValue) -> SSAValue:
     """Returns a lowered factor beside one that may be infinite; constants are no zeros, or are hidden already."""
-    is_hidden = hides(fn) and fn.constant_number(lowered) is None and _claims(fn, value, _DEPTH).is_finite
+    is_hidden = hides(fn) and fn.constant_number(lowered) is None and _claims(fn, value).is_finite
     return hidden(fn, lowered) if is_hidden else lowered
 
 
-def _claims(fn: FunctionLowering, value: SSAValue, depth: int) -> Claims:
-    key = value, depth
-    known = fn.claims.get(key)
-    if known is None:  # values are operands of several others, whose ways to them would multiply
-        known = fn.claims[key] = _find_claims(fn, value, depth)
-    return known
+def _claims(fn: FunctionLowering, value: SSAValue) -> Claims:
+    """Returns what Mesa takes a value for: it follows what a value is made of to the end, each operation once."""
+    pending, found = [value], fn.claims
+    while pending:
+        last = pending[-1]
+        sources: Sequence[SSAValue] = () if last in found else _sources(last)
+        missing = [source for source in sources if source not in found]
+        pending += missing
+        if not missing:
+            found.setdefault(pending.pop(), _combined(last, [found[source] for source in sources]))
+    return found[value]
 
 
-def _find_claims(fn: FunctionLowering, value: SSAValue, depth: int) -> Claims:
+def _sources(value: SSAValue) -> Sequence[SSAValue]:
+    """Returns the floats that a value is made of; none where Mesa says nothing about such an operation."""
     owner = value.owner
-    if isinstance(owner, Block):
-        return _NOTHING
-    if depth == 0:
-        return _FINITE if owner.name in _FOLLOWED else _NOTHING
-    if isinstance(owner, arith.ConstantOp):
-        return _of_constant(owner)
-    if isinstance(owner, _FINITE_ONES):
-        return _FINITE
-    inner = [_claims(fn, operand, depth - 1) for operand in _sources(owner, value)]
-    if not inner:
-        return _NOTHING
-    are_numbers, are_finite = all(c.is_number for c in inner), all(c.is_finite for c in inner)
-    if isinstance(owner, _EXTREMA):
-        return Claims(any(c.is_number for c in inner), are_finite)
-    if isinstance(owner, _SUMS):
-        return Claims(are_numbers and any(c.is_finite for c in inner), False)
-    return Claims(are_numbers, are_finite)
-
-
-def _sources(owner: Operation, value: SSAValue) -> list[SSAValue]:
-    """Returns the floats that a value is made of; [] where Mesa says nothing about such an operation."""
-    if isinstance(owner, arith.SelectOp):
-        return list(owner.operands[1:])
+    if isinstance(owner, Block) or owner.name not in _FOLLOWED or owner.name in _FINITE_ONES:
+        return ()
+    if owner.name == "arith.select":
+        return owner.operands[1:]
     if isinstance(owner, scf.IfOp):  # short branches become selections
         return yielded(owner, value)
-    return list(owner.operands) if owner.name in _FOLLOWED else []
+    return owner.operands
+
+
+def _combined(value: SSAValue, inner: Sequence[Claims]) -> Claims:
+    """Returns what Mesa takes a value for that is made of others."""
+    owner = value.owner
+    if isinstance(owner, Block) or owner.name not in _FOLLOWED:
+        return _NOTHING
+    if not inner:
+        return _of_constant(owner) if isinstance(owner, arith.ConstantOp) else _FINITE
+    are_numbers, are_finite = all(c.is_number for c in inner), all(c.is_finite for c in inner)
+    if owner.name in _EXTREMA:
+        return Claims(any(c.is_number for c in inner), are_finite)
+    if owner.name in _SUMS:
+        return Claims(are_numbers and any(c.is_finite for c in inner), False)
+    return Claims(are_numbers, are_finite)
 
 
 def _of_constant(constant: arith.ConstantOp) -> Claims:
