@@ -15,6 +15,7 @@ from ..ir.kernel_info import AspectUse, KernelInfo, LaunchAbi, LocalParameter, R
 from ..ir.target_env import SPIRV_VERSION_OF_VULKAN, TargetEnv
 from .binary import Module, parse, serialise
 from .clspv import ClspvArgument, kernel_arguments
+from .core_sub_groups import with_core_sub_groups
 from .count_rounds import counted
 from .device_image import DeviceImage
 from .driver_remedies import labelled, marked, module_for
@@ -78,7 +79,7 @@ def foreign_kernels(
             pointers.
     """
     try:
-        module = without_hints(_validated(binary, label))
+        module = with_core_sub_groups(without_hints(_validated(binary, label)))
         values = _by_spec_id(reflect(module), spec_values or {})
         if values:
             module = parse(set_spec_constant_defaults(serialise(module), values))

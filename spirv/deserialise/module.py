@@ -21,6 +21,7 @@ from ...ir.dialects.spirv.spec_expression import OPERAND_COUNTS
 from ...ir.narrowing import is_scalar_attribute
 from ...ir.verify import IRError, verify_module
 from ..binary import Instruction, decode_string, parse
+from ..core_sub_groups import with_core_sub_groups
 from ..foreign_module import without_tool_instructions
 from ..module_view import FunctionView, ModuleView
 from ..operands import decode_operands
@@ -50,7 +51,7 @@ def deserialise(data: bytes | bytearray | memoryview) -> spirv.ModuleOp:
         DeserialisationError: a module that breaks a rule of structured control flow or of the dialect, or with
             something that the dialect has not; names the instruction.
     """
-    module = without_tool_instructions(with_storage_buffers(parse(data)))
+    module = without_tool_instructions(with_storage_buffers(with_core_sub_groups(parse(data))))
     try:
         found = _ModuleReader(ModuleView(module), module.version).read()
         verify_module(found)
