@@ -119,15 +119,14 @@ class SizeExpressions:
             return Size(self._add("spec_constant", symbol), self._module.symbol(symbol))
         if not isinstance(op, Operation):
             raise _not_constant(value)
+        opcode, comparison = op.name.removeprefix(_PREFIX), _ORDERED.get(op.name)
+        if opcode not in OPERAND_COUNTS and comparison is None:
+            raise _not_constant(value)
         operands = [self.of(operand) for operand in op.operands]
         _check_width(value.type)
-        opcode = op.name.removeprefix(_PREFIX)
-        if opcode in OPERAND_COUNTS:
+        if comparison is None:
             return self.apply(opcode, operands, value.type)
-        comparison = _ORDERED.get(op.name)
-        if comparison is not None:
-            return self.apply("Select", [self.apply(comparison, operands, i1), *operands], value.type)
-        raise _not_constant(value)
+        return self.apply("Select", [self.apply(comparison, operands, i1), *operands], value.type)
 
     def _constant(self, attribute: IntegerAttr) -> Size:
         number = attribute.value.data

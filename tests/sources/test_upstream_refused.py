@@ -48,6 +48,7 @@ REFUSED = {
     'affine.parallel (%j) = (0) to (4) reduce ("addx") -> (f32) { }': "expected one of addf, addi",
     "affine.for %j = 0 to 4 step 0 { }": "expected a positive one",
     "%r = tensor.empty() : tensor<4xf32>": "mlir-opt --one-shot-bufferize",
+    "%a = memref.alloca(%i) : memref<?xi32>\n    memref.store %s, %a[%i] : memref<?xi32>": "literals and spec",
     "memref.dma_wait %x[%i], %i : memref<?xf32>": "write memref.copy",
     f"{_DYNAMIC}    %w = memref.view %d[%i][] : {_BYTES} to memref<4xf32, {_SPACE}>": "begins at a constant byte",
     f"{_DYNAMIC}    %w = memref.view %d[%c8][%i] : {_BYTES} to memref<?xf32, {_SPACE}>": "constant extents",
