@@ -112,7 +112,7 @@ bf16: TypeAlias = float
 f32: TypeAlias = float
 f64: TypeAlias = float
 
-_Index: TypeAlias = int | tuple[int, ...]
+_Index: TypeAlias = int | tuple[int, ...] | _Vector
 _Scope: TypeAlias = Literal["work_item", "sub_group", "work_group", "device"]
 _Order: TypeAlias = Literal["relaxed", "acquire", "release", "acq_rel"]
 _Combine: TypeAlias = Literal["add", "mul", "min", "max", "and", "or", "xor"]

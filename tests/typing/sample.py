@@ -203,3 +203,20 @@ def elements(
     box = Box(total, height=2.0)
     if Box(1.0) < box:
         out[0] = m @ m.T @ out[0] * box.height
+
+
+Matrix = lp.FixedArray[lp.f32, 3, 3]
+
+
+@lp.kernel
+def matrices(m: lp.Array[Matrix, 2], sums: lp.Array[lp.f32, 2]) -> None:
+    base = lp.i32x2(lp.global_id(0), lp.global_id(1))
+    beside = base + lp.i32x2(0, 1)
+    m[base] = m[beside].T @ m[base]
+    m[base][1, 2] += sums[beside]
+    lp.atomic.add(sums, base, m[base][0, 0])
+
+
+def launched_from_a_bundle(kernel: lp.Kernel, queue: lp.Queue, x: lp.Array) -> lp.Event:
+    first = kernel[x.shape](x)
+    return kernel[lp.NdRange(64, 8)].on(queue, wait=[first])(x)
