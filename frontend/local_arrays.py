@@ -23,6 +23,7 @@ from xdsl.ir import Operation, SSAValue
 from ..ir.dialects.spirv.attributes import StorageClassAttr
 from ..ir.dialects.spirv.enums import StorageClass
 from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
+from ..ir.narrowing import is_any_integer, is_integer_type
 from .aspect_lowering import use_struct
 from .conversions import as_index, convert, index_constant, kept_in_range, literal_position
 from .dispatch import intrinsic
@@ -110,7 +111,7 @@ def _lengths(fb: FunctionBuilder, node: ast.Call, shape: Value, name: str) -> li
             raise fb.error(
                 where, f"the length of an array is at least 1 and below 2**31, found {item.const}", "LP2055"
             )
-        if item.type.bits > lapilli_i32.bits:
+        if item.type.bits > lapilli_i32.bits and item.const is not None:
             raise fb.error(
                 where,
                 f"the length of an array is computed in 32 bits, found {describe(item)}",
@@ -123,6 +124,14 @@ def _lengths(fb: FunctionBuilder, node: ast.Call, shape: Value, name: str) -> li
                 f"the shape of lp.{name} is known before the kernel runs, found a value of each work-item",
                 "LP2055",
                 hint="use literals, captured numbers and specialization constants",
+            )
+        other = None if fb.is_dry or item.const is not None else _other_width(fb.ssa(item))
+        if other is not None:
+            raise fb.error(
+                where,
+                f"the length of an array is computed from integers of 32 bits, found {other}",
+                "LP2055",
+                hint="give its specialization constants the type lp.i32 or lp.u32: SPIR-V computes lengths in no other",
             )
         lengths.append((item, ast.unparse(where)))
     count = math.prod(int(item.const) for item, _ in lengths if item.const is not None)
@@ -140,6 +149,21 @@ def _is_known(value: SSAValue | None) -> bool:
         return True
     is_computed = op.name.startswith("arith.") or op.name == "gpu.block_dim"
     return is_computed and all(_is_known(operand) for operand in op.operands)
+
+
+def _other_width(value: SSAValue | None) -> str | None:
+    """Returns what a known value is computed from that is no integer of 32 bits and no bool, None where nothing is."""
+    op = None if value is None else value.owner
+    if value is None or not isinstance(op, Operation) or isinstance(op, arith.ConstantOp):
+        return None
+    if is_integer_type(value.type):
+        bits = value.type.width.data
+        return f"one of {bits}" if bits not in (1, 32) else _first_other_width(op)
+    return _first_other_width(op) if is_any_integer(value.type) else "a float"
+
+
+def _first_other_width(op: Operation) -> str | None:
+    return next((found for found in map(_other_width, op.operands) if found is not None), None)
 
 
 def new_array(
