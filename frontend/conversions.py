@@ -243,20 +243,22 @@ def _float_to_integer(fb: FunctionBuilder, value: Scalar, target: ScalarType) ->
     source, ssa = value.type, fb.ssa(value)
     # Powers of two, exact in f32; the upper limit is the first value that does not fit.
     low, high = fb.constant(float(target.minimum), source), fb.constant(float(target.maximum + 1), source)
-    boolean = ir_type(BOOL)
-    is_low = fb.emit(arith.CmpfOp, [ssa, low], boolean, CMPF["olt"])
-    is_high = fb.emit(arith.CmpfOp, [ssa, high], boolean, CMPF["oge"])
-    not_low = fb.emit(arith.CmpfOp, [ssa, low], boolean, CMPF["oge"])  # both false for NaN
-    not_high = fb.emit(arith.CmpfOp, [ssa, high], boolean, CMPF["olt"])
-    in_range = fb.emit(arith.AndIOp, [not_low, not_high], boolean)
-    safe = fb.emit(arith.SelectOp, [in_range, ssa, fb.constant(0.0, source)], ir_type(source))
-    op = arith.FPToSIOp if target.is_signed else arith.FPToUIOp
-    result = fb.emit(op, [safe], ir_type(target))
-    result = fb.emit(arith.SelectOp, [is_high, fb.constant(target.maximum, target), result], ir_type(target))
-    if target.is_signed:  # below zero an unsigned result is 0 already
-        result = fb.emit(
-            arith.SelectOp, [is_low, fb.constant(target.minimum, target), result], ir_type(target)
-        )
+    boolean, real, integer = ir_type(BOOL), ir_type(source), ir_type(target)
+    largest = fb.constant(target.maximum, target)
+    if target.is_signed:
+        is_low = fb.emit(arith.CmpfOp, [ssa, low], boolean, CMPF["olt"])
+        least = fb.emit(arith.SelectOp, [is_low, low, ssa], real)
+    else:
+        is_positive = fb.emit(arith.CmpfOp, [ssa, low], boolean, CMPF["ogt"])
+        least = fb.emit(arith.SelectOp, [is_positive, ssa, low], real)  # NaN is 0 already
+    fits = fb.emit(arith.CmpfOp, [least, high], boolean, CMPF["olt"])
+    safe = fb.emit(arith.SelectOp, [fits, least, fb.constant(0.0, source)], real)
+    result = fb.emit(arith.FPToSIOp if target.is_signed else arith.FPToUIOp, [safe], integer)
+    if target.is_signed:
+        is_high = fb.emit(arith.CmpfOp, [ssa, high], boolean, CMPF["oge"])
+        result = fb.emit(arith.SelectOp, [is_high, largest, result], integer)
+    else:
+        result = fb.emit(arith.SelectOp, [fits, result, largest], integer)
     bounds = (0, target.maximum) if not target.is_signed else None
     return Scalar(target, result, bounds=bounds)
 

@@ -60,7 +60,7 @@ def carry_results(module: Operation) -> None:
         assert isinstance(loop, scf.WhileOp)
         places = _computed(loop)
         if any(_is_read(loop, place) for place in places):
-            zeros = [_zero(loop.results[place].type) for place in places]
+            zeros = [zero_of(loop.results[place].type) for place in places]
             numbers = [zero for zero in zeros if zero is not None]
             if len(numbers) == len(zeros):
                 _change(loop, places, numbers)
@@ -106,7 +106,7 @@ def _is_read(loop: scf.WhileOp, place: int) -> bool:
     return False
 
 
-def _zero(type_: Attribute) -> Attribute | None:
+def zero_of(type_: Attribute) -> Attribute | None:
     """Returns the zero of a type, None where it is neither a number nor a vector of numbers."""
     if isa(type_, IntegerType | IndexType):
         return IntegerAttr(0, type_)

@@ -21,7 +21,8 @@ is passed by would be exact while loops end by themselves; tried, it was up to 3
 in the middle of a nest, and nothing trapped: the margin is needed.
 
 Invariant: a kernel either provably stays below the cap, and is not changed, or every outermost loop of it is
-checked.  Short loops are unrolled first (`unroll`): the rest then lasts longer.  Kernels that reach functions of other
+checked.  Short loops are unrolled first (`unroll`): the rest then lasts longer.  Level 2 makes nests single loops
+(`long_nests`) and unrolls all of them.  Kernels that reach functions of other
 modules, and such functions, are only unrolled: their rounds are counted in what they are linked to
 (`spirv.count_rounds`).
 """
@@ -59,16 +60,28 @@ def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
         if has_body(f) and is_kernel(f) and f not in linked and not _is_below(bounds.of_function(f), cap)
     ]
     known: dict[Operation, int] = {}
+    if level > 1:
+        from .long_nests import flatten_nests_of, inline_in_loops  # seldom needed
+
+        for function in _reached(graph, [*kernels, *linked]):
+            inline_in_loops(function)
+        graph = CallGraph.of(module)
+        for function in _reached(graph, [*kernels, *linked]):
+            unroll_short_loops(function)
+            flatten_nests_of(function, bounds)
     for function in _reached(graph, [*kernels, *linked]):
         unroll_short_loops(function)
         most = MAXIMUM_LIBRARY_FACTOR if LIBRARY in function.attributes else MAXIMUM_FACTOR
-        for op in instances(function.body, scf.ForOp, scf.WhileOp):
-            assert isinstance(op, scf.ForOp | scf.WhileOp)
-            if not _is_below(bounds.of_op(op), EXACT_ROUNDS):
-                is_for = isinstance(op, scf.ForOp)
-                left_over = unroll_for(op, level, most) if is_for else unroll_while(op, level, most)
-                if left_over:
-                    known[op] = left_over + 1
+        loops = [
+            op
+            for op in instances(function.body, scf.ForOp, scf.WhileOp)
+            if not _is_below(bounds.of_op(op), EXACT_ROUNDS)
+        ]
+        for op in loops:
+            if isinstance(op, scf.WhileOp):
+                unroll_while(op, level, most, len(loops))
+            elif isinstance(op, scf.ForOp) and (left_over := unroll_for(op, level, most)):
+                known[op] = left_over + 1
     instrument = _Instrument(Bounds(symbols, known), cap, symbols)
     for function in _reached(graph, kernels):
         for block in function.body.blocks:

@@ -21,6 +21,7 @@ _PASSES = {
     "cse": ("optimise.cse", "CommonSubexpressionElimination"),
     "dce": ("optimise.dce", "DeadCodeElimination"),
     "expand-remainders": ("expand_remainders", "ExpandRemainders"),
+    "flatten-nests": ("flatten_nests", "FlattenNests"),
     "hoist-invariants": ("optimise.hoist_invariants", "HoistInvariants"),
     "join-loads": ("optimise.join_loads", "JoinLoads"),
     "lift-breaks": ("optimise.lift_breaks", "LiftBreaks"),

@@ -17,7 +17,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..ir.create import create
 from ..ir.dialects.kernel_reports import REPORT_NAMES
-from ..ir.walk import block_operations, has_any, operations, region_blocks
+from ..ir.narrowing import is_memref_type
+from ..ir.walk import block_operations, has_any, operands_of, operations, region_blocks
 from .copies import copy_block, copy_operations
 from .insertion import Before
 from .optimise.constants import constant_integer, integer_width
@@ -35,8 +36,13 @@ None at the default level: on lavapipe, the driver that needs it, unrolled loops
 long to compile."""
 MAXIMUM_FACTOR = 256
 """By how much other loops are unrolled at most."""
-MAXIMUM_WHILE_FACTOR = 64
-"""The same for `scf.while`, at any level: branches follow each other there."""
+WHILE_BUDGETS = (0, 0, 32768)
+"""What the bodies of all `scf.while` of a function may become: nests of loops are such loops then (`flatten_nests`).
+A single one gets half of it, which takes 1 to 2 s of CPU time to compile."""
+ACCESS_BUDGET = 512
+"""The same for accesses to arrays: llvmpipe takes the second power of their number, 3 s for so many."""
+FLAT = "flattened"
+"""Attribute of an `scf.while` until it is unrolled: a round behind its last one changes nothing (`flatten_nests`)."""
 MAXIMUM_LIBRARY_FACTOR = 8
 """The same for all loops of functions of ours, group functions above all: those have few rounds, and a kernel with some
 of them, unrolled by more, takes llvmpipe minutes to compile."""
@@ -180,16 +186,28 @@ def _add_rest(op: scf.ForOp, index: SSAValue, factor: int, carried: Sequence[SSA
     return carried
 
 
-def unroll_while(op: scf.WhileOp, level: int, most: int = MAXIMUM_FACTOR) -> int:
+def unroll_while(op: scf.WhileOp, level: int, most: int = MAXIMUM_FACTOR, loops: int = 1) -> int:
     """Unrolls a loop without loops or calls inside, whose test only reads, by `most` at most: further rounds stand in
     it under theirs.
 
-    A test that fails there is made again at the head of the loop, with the same outcome, and ends it.
+    A test that fails there is made again at the head of the loop, with the same outcome, and ends it.  Loops that were
+    nests need no tests in between.
     So no round is left over: returns 0.
+
+    Args:
+        op: the loop.
+        level: of optimisation.
+        most: the largest factor.
+        loops: how many loops of its function share what they may become.
     """
     before, after = op.before_region.block, op.after_region.block
-    factor = min(factor_for(size(before) + size(after), level), MAXIMUM_WHILE_FACTOR, most)
-    if factor == 1 or not _is_innermost(op):
+    is_flat = op.attributes.pop(FLAT, None) is not None
+    budget = WHILE_BUDGETS[min(level, 2)] // max(loops, 2)
+    factor = min(budget // (size(before) + size(after)), MAXIMUM_FACTOR, most)
+    accesses = len([inner for inner in operations(op) if _is_access(inner)])
+    if accesses:
+        factor = min(factor, ACCESS_BUDGET // (accesses * loops))
+    if factor < 2 or not _is_innermost(op):
         return 0
     if any(is_write_class(type(inner)) or inner.name in REPORT_NAMES for inner in before.walk()):
         return 0
@@ -199,6 +217,11 @@ def unroll_while(op: scf.WhileOp, level: int, most: int = MAXIMUM_FACTOR) -> int
     yielded = list(last.operands)
     state: list[SSAValue] = list(yielded)
     for _ in range(factor - 1):
+        if is_flat:
+            values: dict[SSAValue, SSAValue] = dict(zip(after.args, state, strict=True))
+            copy_operations(rounds, values, after, last)
+            state = [values.get(value, value) for value in yielded]
+            continue
         condition, *passed = copy_block(before, state, after, last)
         body = Block()
         inside: dict[SSAValue, SSAValue] = dict(zip(after.args, passed, strict=True))
@@ -216,6 +239,10 @@ def unroll_while(op: scf.WhileOp, level: int, most: int = MAXIMUM_FACTOR) -> int
         state = list(chosen.results)
     last.operands = state
     return 0
+
+
+def _is_access(op: Operation) -> bool:
+    return any(is_memref_type(operand.type) for operand in operands_of(op))
 
 
 def _last_whole(before: Before, low: SSAValue, high: SSAValue, step: SSAValue) -> SSAValue:

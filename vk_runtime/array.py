@@ -243,9 +243,13 @@ class Array(
         if tuple(shape) != self.host_shape:
             raise InvalidError(f"{what} has shape {tuple(shape)}; expected {self.host_shape}")
         if dtype.newbyteorder("=") != self.dtype.base:
-            raise InvalidError(
-                f"{what} has dtype {dtype}; expected {self.dtype.base}; convert it with astype first"
+            has_bits = "bf16" in self._spelling and self.dtype.base == np.uint16
+            remedy = (
+                "which are the bits of bf16: lp.asarray(x, lp.bf16) converts numbers"
+                if has_bits
+                else "convert it with astype first"
             )
+            raise InvalidError(f"{what} has dtype {dtype}; expected {self.dtype.base}; {remedy}")
 
     @user_facing
     def fill(self, value: object) -> Self:

@@ -7,6 +7,8 @@ from typing import Any, cast
 import numpy as np
 
 from ..ir.errors import InvalidError
+from .host_data import converted, scalar_spelling
+from .record_data import require_member
 
 
 def composite_element(value: object, dtype: np.dtype[Any], spelling: str) -> np.ndarray[Any, Any]:
@@ -29,12 +31,7 @@ def composite_element(value: object, dtype: np.dtype[Any], spelling: str) -> np.
         raise InvalidError(
             f"expected one number or {' × '.join(map(str, dtype.shape))} for an array of {spelling}; found {value!r}"
         )
-    base = dtype.base
-    if base.kind in "iu":
-        limits = np.iinfo(base)
-        if any(n != int(n) or not limits.min <= n <= limits.max for n in host.ravel().tolist()):
-            raise InvalidError(f"{value!r} does not fit {spelling}")
-    return _raw(np.broadcast_to(host.astype(base), dtype.shape))
+    return _raw(np.broadcast_to(converted(host, scalar_spelling(spelling), value), dtype.shape))
 
 
 def _assign(record: Any, value: Any, dtype: np.dtype[Any], spelling: str) -> None:
@@ -52,6 +49,7 @@ def _assign(record: Any, value: Any, dtype: np.dtype[Any], spelling: str) -> Non
         if kind.names is not None:
             _assign(record[name], member, kind, spelling)
         else:
+            require_member(name, np.asarray(member), kind)
             record[name] = member
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..ir.errors import InvalidError
-from .dtypes import numpy_dtype, spelling_of
+from .dtypes import numpy_dtype
 
 _KINDS = {"b": "b", "i": "bi", "u": "bi", "f": "bif", "V": "bif"}
 """Kinds of host values (bool, integer, float) that each kind of element takes; V is bfloat16."""
@@ -33,7 +33,7 @@ def element(value: object, spelling: str) -> np.ndarray[Any, Any]:
     host = _of_numbers(value, spelling, expected)
     if host.ndim:
         raise InvalidError(f"{expected}; found {reprlib.repr(value)}")
-    return _converted(host, spelling, value)
+    return converted(host, spelling, value)
 
 
 def host_array(value: object, spelling: str, what: str) -> np.ndarray[Any, Any]:
@@ -52,17 +52,29 @@ def host_array(value: object, spelling: str, what: str) -> np.ndarray[Any, Any]:
     if dtype.names is not None:
         return _records(value, dtype, spelling, expected)
     if dtype.subdtype is not None:
-        spelling = spelling_of(dtype.base)
-    return _converted(_of_numbers(value, spelling, expected), spelling, value)
+        spelling = scalar_spelling(spelling)
+    return converted(_of_numbers(value, spelling, expected), spelling, value)
+
+
+def scalar_spelling(spelling: str) -> str:
+    """Returns the scalar of a vector or fixed array, ``f32`` of ``Vec[f32, 4]``; NumPy may have no dtype for it."""
+    return spelling.partition("[")[2].partition(",")[0]
 
 
 def _records(value: object, dtype: np.dtype[Any], spelling: str, expected: str) -> np.ndarray[Any, Any]:
     try:
         items = _instances(value, dtype)
         if items is None:
-            return np.asarray(value, dtype)
+            from .record_data import require_members
+
+            with np.errstate(over="ignore", invalid="ignore"):  # told below
+                records = np.asarray(value, dtype)
+            require_members(value, records)
+            return records
         records = b"".join(element(item, spelling).tobytes() for item in items.flat)
         return np.frombuffer(records, dtype).reshape(items.shape)
+    except InvalidError:
+        raise
     except (ValueError, TypeError, OverflowError, RuntimeError) as error:
         raise InvalidError(f"{expected}; found {reprlib.repr(value)}: {error}") from error
 
@@ -101,22 +113,38 @@ def _of_large_integers(host: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return host
 
 
-def _converted(host: np.ndarray[Any, Any], spelling: str, value: object) -> np.ndarray[Any, Any]:
+def converted(host: np.ndarray[Any, Any], spelling: str, value: object) -> np.ndarray[Any, Any]:
+    """Returns numbers as a scalar type; `value` is what messages show.
+
+    Raises:
+        InvalidError: one does not fit.
+    """
     dtype = numpy_dtype(spelling)
     kind = "f" if spelling == "bf16" else dtype.kind
-    if host.dtype == dtype:
+    if host.dtype == dtype:  # for bf16 this may be the uint16 of its bits
         return host
     if kind == "b" and host.dtype.kind != "b" and not np.isin(host, (0, 1)).all():
         raise InvalidError(f"{reprlib.repr(value)} does not fit {spelling}: expected True or False")
     if kind in "iu" and host.size:
         _require_integers(host, spelling, value)
     with np.errstate(over="ignore", invalid="ignore"):
-        result = host.astype(dtype)
-    if kind == "f" and bool((np.isinf(result) & np.isfinite(host)).any()):
+        result = bfloat16_bits(host) if kind == "f" and dtype.kind == "u" else host.astype(dtype)
+    if kind == "f" and bool((_is_infinite(result) & np.isfinite(host)).any()):
         raise InvalidError(
             f"{reprlib.repr(value)} does not fit {spelling}: expected a number that its range holds"
         )
     return result
+
+
+def bfloat16_bits(host: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns numbers as the bits of bfloat16, rounded to nearest even, for hosts without ml_dtypes."""
+    bits = host.astype(np.float32).view(np.uint32)
+    rounded = (bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) >> 16
+    return np.where(np.isnan(host), bits >> 16 | 0x40, rounded).astype(np.uint16)
+
+
+def _is_infinite(result: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return (result & 0x7FFF) == 0x7F80 if result.dtype.kind == "u" else np.isinf(result)
 
 
 def _require_integers(host: np.ndarray[Any, Any], spelling: str, value: object) -> None:

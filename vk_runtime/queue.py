@@ -164,6 +164,11 @@ class Queue(
         return self._reports
 
     @property
+    def has_reports(self) -> bool:
+        """Whether a kernel that checks or prints was launched since its report was last read."""
+        return self._reports is not None and bool(self._reports.pending)
+
+    @property
     def info(self) -> QueueInfo:
         """What it belongs to, under the names of SYCL's ``info::queue``."""
         from .object_info import queue_info

@@ -125,6 +125,11 @@ class SubmittedCommands(Handle):
         submitted = [item for item in self.in_flight if item.value > completed]
         return [name for item in submitted for name in item.kernel_names()]
 
+    @property
+    def has_reports(self) -> bool:
+        """Whether kernels that end may have something to tell those who wait."""
+        return False
+
     @abstractmethod
     def wait_for(self, value: int) -> None:
         """Waits until the timeline reaches `value`."""

@@ -20,6 +20,11 @@ class Timeline(Protocol):
     is_closed: bool
     """Whether everything has ended and nothing needs to be waited for."""
 
+    @property
+    def has_reports(self) -> bool:
+        """Whether kernels that end may have something to tell those who wait."""
+        ...
+
     def points(self, value: int) -> Sequence[tuple[Any, int]]:
         """Returns the (VkSemaphore, value) pairs that say when `value` is reached: all of them."""
         ...

@@ -34,12 +34,13 @@ def mapped(buffer: Buffer, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.n
 
 
 def wait_for_uses(device: LogicalDevice, buffer: Tracked, *, writes_only: bool) -> None:
-    """Waits until no command uses `buffer`, or none writes it."""
+    """Waits until no command uses `buffer`, or none writes it; for kernels that check or print either way."""
     with device.lock:
         if isinstance(device.half_way, Batch):  # what it uses is noted behind its submission
             device.require_whole()
         queue = buffer.queue
-        value = buffer.last_write if writes_only else buffer.last_use
+        waits_for_all = not writes_only or (queue is not None and queue.has_reports)
+        value = buffer.last_use if waits_for_all else buffer.last_write
     if queue is not None and value:
         queue.wait_for(value)
     device.require_usable()

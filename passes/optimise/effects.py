@@ -18,7 +18,7 @@ from ...ir.narrowing import is_array_attribute
 from ...ir.walk import block_operations, operations, region_blocks
 from .constants import constant_integer
 
-_WORK_ITEM_IDS = (
+WORK_ITEM_IDS = (
     gpu.GlobalIdOp,
     gpu.ThreadIdOp,
     gpu.BlockIdOp,
@@ -95,7 +95,7 @@ def is_pure_class(kind: type[Operation]) -> bool:
     return (
         kind.has_trait(Pure)
         or kind.has_trait(NoMemoryEffect)
-        or issubclass(kind, _WORK_ITEM_IDS)
+        or issubclass(kind, WORK_ITEM_IDS)
         or name in _PURE_NAMES
     )
 

@@ -19,18 +19,18 @@ _NEEDS_GROUP = frozenset(("gpu.barrier", "spirv.ControlBarrier", "memref.alloc",
 
 def inline_cooperative(kernel: Function) -> None:
     """Replaces the kernel's calls of such helpers by their bodies, in place."""
-    needs = _Needs()
+    needs = Callees()
     pending = operations(kernel.body)
     while pending:
         op = pending.pop()
         callee = needs.callee(op)
         if callee is None or not needs.group(callee):
             continue
-        pending += _inline(op, callee)
+        pending += inline_call(op, callee)
 
 
-class _Needs:
-    """Which functions need the kernel's work-group."""
+class Callees:
+    """Which functions calls run, and which of them need the kernel's work-group."""
 
     def __init__(self) -> None:
         self._symbols = SymbolTables()
@@ -57,8 +57,8 @@ class _Needs:
         return self._known[function]
 
 
-def _inline(call: Operation, callee: Function) -> list[Operation]:
-    """Replaces a call; returns the operations that stand there now."""
+def inline_call(call: Operation, callee: Function) -> list[Operation]:
+    """Replaces a call of a function of one block; returns the operations that stand there now."""
     body, block = callee.body.blocks[0], call.parent
     assert block is not None
     values: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))

@@ -230,6 +230,33 @@ def test_others_stay(text: str):
     assert run(text, "pair-rounds") == run(text)
 
 
+ENDS = """
+func.func @k(%x : memref<?xf32>, %n : memref<?xindex>, %p : index) attributes {{gpu.kernel, kernel.rank = 1 : i32,
+    kernel.parameters = [{{name = "x", dtype = "f32", ndim = 1 : i32, access = "read_write"}},
+                         {{name = "n", dtype = "i32", ndim = 1 : i32, access = "read"}},
+                         {{name = "p", dtype = "i32"}}]}} {{
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %none = arith.constant 0.0 : f32
+  %i = "gpu.global_id"() <{{dimension = #gpu<dim x>}}> : () -> index
+  %j = arith.addi {place}, %one : index
+  %end = memref.load %n[%j] : memref<?xindex>
+  %r = scf.for %k = %zero to %end step %one iter_args(%s = %none) -> (f32) {{
+    %v = memref.load %x[%k] : memref<?xf32>
+    %t = arith.addf %s, %v : f32
+    scf.yield %t : f32
+  }}
+  memref.store %r, %x[%i] : memref<?xf32>
+  func.return
+}}"""
+
+
+@pytest.mark.parametrize(("place", "is_paired"), [("%i", False), ("%p", True)])
+def test_loops_whose_ends_are_loaded_for_each_work_item_stay(place: str, is_paired: bool):
+    text = ENDS.format(place=place)
+    assert (run(text, "pair-rounds") != run(text)) is is_paired
+
+
 KERNEL = """
 func.func @k(%x : memref<?xf32>, %y : memref<?xf32>) attributes {gpu.kernel, kernel.rank = 1 : i32, kernel.masked,
     kernel.parameters = [{name = "x", dtype = "f32", ndim = 1 : i32, access = "read"},

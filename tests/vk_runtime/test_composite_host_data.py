@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -70,3 +73,43 @@ def test_records(device):
     np.testing.assert_array_equal(array.copy_from(swapped).numpy()["weight"], [[2, 3], [5, 6]])
     with pytest.raises(lp.InvalidError):
         array.copy_from([("a", (2, 3)), (4, (5, 6))])
+
+
+class Loose(NamedTuple):
+    key: float
+    weight: tuple[float, float]
+
+
+@pytest.mark.parametrize(
+    "make", [tuple, lambda item: Loose(*item), lambda item: Loose(item[0], list(item[1]))]
+)
+@pytest.mark.parametrize(
+    ("item", "member"),
+    [
+        ((1.5, (2, 3)), "key"),
+        ((2.0**31, (2, 3)), "key"),
+        ((1, (1e300, 3)), "weight"),
+        ((math.nan, (1, 2)), "key"),
+    ],
+)
+def test_records_hold_what_their_members_hold(device, make, item, member):
+    with pytest.raises(lp.InvalidError, match=f"member '{member}': .* does not fit|cannot|out of bounds"):
+        lp.asarray([make((1, (2, 3))), make(item)], dtype=Item, device=device)
+    if make is not tuple:
+        with pytest.raises(lp.InvalidError, match=f"member '{member}'"):
+            lp.full(2, make(item), Item, device=device)
+
+
+@lp.struct
+class Outer:
+    item: Item
+    flag: lp.bool_
+
+
+def test_records_in_records(device):
+    found = lp.asarray([[((1.0, (2, 3)), True), ((4, (5, 6)), 0)]], dtype=Outer, device=device)
+    assert found.shape == (1, 2) and found.numpy()["item"]["key"].tolist() == [[1, 4]]
+    with pytest.raises(lp.InvalidError, match=r"member 'key': \[1.0, 0.5\] does not fit i32"):
+        lp.asarray([((1, (2, 3)), True), ((0.5, (5, 6)), False)], dtype=Outer, device=device)
+    with pytest.raises(lp.InvalidError, match=r"member 'flag': .* expected True or False"):
+        lp.asarray([((1, (2, 3)), 2)], dtype=Outer, device=device)

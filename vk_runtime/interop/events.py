@@ -37,6 +37,11 @@ class SemaphoreTimeline:
         """The device that the semaphores are of."""
         return self._device
 
+    @property
+    def has_reports(self) -> bool:
+        """False: no kernel of lapilli's ends there."""
+        return False
+
     def points(self, value: int) -> tuple[tuple[Any, int], ...]:
         """Returns the (VkSemaphore, value) pairs."""
         return self._points
