@@ -40,7 +40,8 @@ WHILE_BUDGETS = (0, 0, 32768)
 """What the bodies of all `scf.while` of a function may become: nests of loops are such loops then (`flatten_nests`).
 A single one gets half of it, which takes 1 to 2 s of CPU time to compile."""
 ACCESS_BUDGET = 512
-"""The same for accesses to arrays: llvmpipe takes the second power of their number, 3 s for so many."""
+"""The same for accesses to arrays, in each `scf.for` too: llvmpipe takes the second power of their number, 3 s for so
+many."""
 FLAT = "flattened"
 """Attribute of an `scf.while` until it is unrolled: a round behind its last one changes nothing (`flatten_nests`)."""
 MAXIMUM_LIBRARY_FACTOR = 8
@@ -134,6 +135,9 @@ def unroll_for(op: scf.ForOp, level: int, most: int = MAXIMUM_FACTOR) -> int:
     bits = integer_width(op.operands[0].type) or 32
     largest = 1 << max(bits - 2, 0)  # a step that the counter's type has
     factor = min(factor_for(size(op.body.block), level), largest, most)
+    accesses = len([inner for inner in operations(op) if _is_access(inner)])
+    while factor > 1 and factor * accesses > ACCESS_BUDGET:
+        factor //= 2
     if constant_integer(op.operands[2]) != 1 or factor == 1 or not _is_innermost(op):
         return 0
     before = Before(op)

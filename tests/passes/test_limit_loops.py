@@ -375,6 +375,12 @@ def test_level_2_unrolls() -> None:
     assert text.count("memref.store") > 100
 
 
+def test_level_2_unrolls_loops_of_many_accesses_less() -> None:
+    """llvmpipe takes the second power of their number: 46 s for a loop of five, 256 times."""
+    text = run(loop("%n", "memref.store %n, %a[%i] : memref<?xi32>\n" * 5), level=2)
+    assert text.count("memref.store") == 5 * (64 + 1)
+
+
 def test_a_counter_of_8_bits_has_a_step_that_fits() -> None:
     text = run(
         """%low = arith.trunci %n : i32 to i8
