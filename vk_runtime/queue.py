@@ -374,7 +374,7 @@ class Queue(
         reports.read(self._logical, self._submitted, self.note_error)
         try:
             reports.printer.show()
-        except (OSError, ValueError) as error:  # sys.stdout may be closed by now
+        except Exception as error:  # sys.stdout may be closed by now, or anything else
             logger.error("printed lines are lost: %s", error)
 
     def close(self) -> None:

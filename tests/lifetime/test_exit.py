@@ -55,6 +55,33 @@ def test_process_ends_in_silence(program):
     ends_in_silence(program)
 
 
+def test_a_stdout_that_raises_at_the_end_keeps_no_device_open(tmp_path):
+    program = """
+import sys
+import lapilli as lp
+from lapilli.vk_runtime.runtime import runtime
+@lp.kernel
+def say(x: lp.Array[lp.f32]):
+    x[0] += 1.0
+    print("line", x[0])
+class Refusing:
+    def write(self, text): raise RuntimeError("mine")
+    def flush(self): pass
+say[1](lp.zeros(1))
+logical, really = lp.device().logical, sys.stdout
+sys.stdout = Refusing()
+runtime().close()
+sys.stdout = really
+print(logical.is_destroyed)
+"""
+    (tmp_path / "program.py").write_text(program, "utf-8")
+    done = subprocess.run(
+        [sys.executable, tmp_path / "program.py"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+    assert done.stderr == "printed lines are lost: mine\n"
+
+
 @pytest.mark.native_only("launches of the interpreter have ended when they return")
 def test_callbacks_that_watch_what_they_launch_end_with_the_program(tmp_path):
     ends_in_silence(
