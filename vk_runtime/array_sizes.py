@@ -161,13 +161,16 @@ class _Sizes:
         )
 
     def _described(self, array: LocalArrayInfo) -> str:
+        where = f" ({array.location})" if array.location is not None else ""
+        nodes = [self.kernel.size_nodes[node] for node in array.lengths]
+        if not array.spelled and all(node.opcode == "constant" for node in nodes):  # of other sources
+            return f"an array of {math.prod(self.lengths(array)) * array.element_bytes} bytes{where}"
         extents = [
             str(length)
             if _spelled(array, dimension) == str(length)
             else f"{_spelled(array, dimension)} = {length}"
             for dimension, length in enumerate(self.lengths(array))
         ]
-        where = f" ({array.location})" if array.location is not None else ""
         return f"an array of {' × '.join(extents)} elements of {array.element_bytes} bytes{where}"
 
     def _of_constants(self, nodes: Sequence[int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -50,6 +51,14 @@ def test_length_below_one_names_constant_expression_and_value(tile: int, spelled
         _check(tile)
 
 
+def test_arrays_of_other_sources_are_named_by_their_bytes():
+    kernel = _image().kernels[0]
+    eight = replace(kernel.local_arrays[0], lengths=(0,), element_bytes=400, spelled=())
+    foreign = replace(kernel, local_arrays=(eight,), size_nodes=(SizeNode(opcode="constant", operands=(8,)),))
+    with pytest.raises(KernelNotSupportedError, match=r": an array of 3200 bytes \("):
+        check_array_sizes(foreign, (), (), 1024, "toy")
+
+
 def test_total_over_the_limit_names_need_and_limit():
     with pytest.raises(
         KernelNotSupportedError, match="needs 192 bytes of shared memory; device 'toy' has 191"
@@ -57,7 +66,7 @@ def test_total_over_the_limit_names_need_and_limit():
         _check(12, limit=12 * 4 * 4 - 1)
     assert "an array of TILE = 12 × TILE // 3 = 4 elements of 4 bytes (" in str(caught.value)
     assert str(caught.value).endswith("; TILE is 12")
-    assert caught.value.location is not None and caught.value.location.line == 22
+    assert caught.value.location is not None and caught.value.location.line == 23
 
 
 def test_private_arrays_have_a_limit():
