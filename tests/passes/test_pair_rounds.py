@@ -217,6 +217,11 @@ STAYS = {
         "%end = memref.dim %x, %zero", "%end = arith.muli %first, %first"
     ).replace("%first : memref<?xf32>", "%first : index"),
     "an end that the loop changes": STRIDES.replace("ult, %k, %end", "ult, %k, %k"),
+    "a loop in another": COUNTING.replace(
+        "%r = scf.for",
+        "%few = arith.constant 9 : index %all = scf.for %j = %one to %high step %one iter_args(%z = %zero) -> (f32) { "
+        "%r = scf.for",
+    ).replace("func.return %r", "scf.yield %r : f32 } func.return %all"),
     "another comparison": STRIDES.replace("ult", "ne"),
     "a branch inside": STRIDES.replace(
         "memref.store %w, %x[%k] : memref<?xf32>",
