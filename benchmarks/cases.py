@@ -11,6 +11,7 @@ from . import group_cases as groups
 from . import plain_cases as plain
 from . import references
 from .case import LINEAR_SIZES, Case, Stage, range_case
+from .irregular_cases import irregular_cases
 
 Size = Literal["tiny", "default", "full"]
 """`tiny` for tests, `default` for a run of minutes, `full` for the usual sizes of these cases."""
@@ -29,12 +30,47 @@ class _Extents:
     bodies: int
     grid: int
     """Edge of the stencil's and the convolution's grid."""
+    rows: int
+    """Of the sparse matrix."""
+    points: int
+    picture: int
+    """Edge of what the median is taken of."""
 
 
 _EXTENTS = {
-    "tiny": _Extents(elements=1 << 12, lanes=1 << 11, edge=32, image=32, bodies=128, grid=64),
-    "default": _Extents(elements=1 << 22, lanes=1 << 14, edge=256, image=512, bodies=2048, grid=1024),
-    "full": _Extents(elements=1 << 24, lanes=1 << 14, edge=1024, image=1024, bodies=4096, grid=2048),
+    "tiny": _Extents(
+        elements=1 << 12,
+        lanes=1 << 11,
+        edge=32,
+        image=32,
+        bodies=128,
+        grid=64,
+        rows=1 << 9,
+        points=1 << 9,
+        picture=32,
+    ),
+    "default": _Extents(
+        elements=1 << 22,
+        lanes=1 << 14,
+        edge=256,
+        image=512,
+        bodies=2048,
+        grid=1024,
+        rows=1 << 15,
+        points=1 << 14,
+        picture=512,
+    ),
+    "full": _Extents(
+        elements=1 << 24,
+        lanes=1 << 14,
+        edge=1024,
+        image=1024,
+        bodies=4096,
+        grid=2048,
+        rows=1 << 18,
+        points=1 << 17,
+        picture=2048,
+    ),
 }
 
 
@@ -42,6 +78,7 @@ def make_cases(size: Size) -> list[Case]:
     """Returns all cases.  Every loop stays below the 65,535 iterations after which lavapipe 22.3 ends it."""
     extents, rng = _EXTENTS[size], np.random.default_rng(0)
     cases = [*_plain_cases(extents, rng), *_group_cases(extents, rng)]
+    cases += irregular_cases(extents.rows, extents.points, extents.picture, rng)
     if size == "tiny":  # each local size is a pipeline
         return [replace(case, local_sizes=case.local_sizes[:1]) for case in cases]
     return cases

@@ -204,8 +204,9 @@ def test_an_unknown_pass_lists_the_known_ones(file: Path) -> None:
     assert result.exit_code == 1
     assert result.stderr == (
         "error: unknown pass 'inline', expected one of canonicalize, carry-results, coarsen, compute-requirements, "
-        "cse, dce, expand-remainders, hoist-invariants, join-loads, lift-breaks, limit-loops, linearise-indices, "
-        "lower-upstream, lower-vectors, narrow-barriers, pair-rounds, promote-arrays, propagate-aspects, "
+        "cse, dce, expand-remainders, flatten-nests, hoist-invariants, join-loads, lift-breaks, limit-loops, "
+        "linearise-indices, lower-upstream, lower-vectors, narrow-barriers, pair-rounds, promote-arrays, "
+        "propagate-aspects, "
         "reduce-strength, rotate-barriers, speculate-rounds, split-modules, trap-accesses, trap-cooperation, "
         "unroll-barriers, unroll-short\n"
     )
