@@ -1,6 +1,6 @@
 """Compile time: Python source to validated SPIR-V in a warm process, in CPU time, by stage.
 
-    python -m benchmarks.compile_time [--rounds N] [--profile] [--save]
+    python -m benchmarks.compile_time [--rounds N] [--device NAME] [--profile] [--save]
 
 The kernels are straight code with branches, calls and a loop, of 60 and of 200 operations (arithmetic, comparisons,
 loads, stores, calls of functions) in their source.  Every round compiles each kernel once, as the first launch
@@ -113,9 +113,9 @@ def stages(kernel: KernelFunction, env: TargetEnv) -> dict[str, Callable[[], obj
     }
 
 
-def measure(operations: int, rounds: int) -> dict[str, list[float]]:
+def measure(operations: int, rounds: int, env: TargetEnv) -> dict[str, list[float]]:
     """Returns the CPU times of each stage and of the whole compilation, in milliseconds."""
-    env, source = TargetEnv(), source_of(operations)
+    source = source_of(operations)
     found: dict[str, list[float]] = {}
     for number in range(rounds + 3):
         kernel = lp.kernel_from_source(source, name="k")
@@ -179,16 +179,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=31)
+    parser.add_argument("--device", metavar="NAME", help="compile for a device, with what its driver needs")
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--save", action="store_true", help="write the times into benchmarks/results")
     options = parser.parse_args(arguments)
+    env = lp.device(options.device).target_env if options.device else TargetEnv()
     load_compiler()
     found: dict[str, list[float]] = {}
     for operations in SIZES:
         kernel = lp.kernel_from_source(source_of(operations), name="k")
-        module = analyse_kernels([kernel], TargetEnv(), rank=1).images[0].module
+        module = analyse_kernels([kernel], env, rank=1).images[0].module
         ir_count = sum(1 for _ in module.walk())
-        times = measure(operations, options.rounds)
+        times = measure(operations, options.rounds, env)
         found |= {f"{operations} operations: {name}": values for name, values in times.items()}
         limit = LIMITS_MS[operations]
         print(
