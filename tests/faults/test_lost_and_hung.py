@@ -150,8 +150,8 @@ def test_a_long_wait_says_once_what_runs(
 ) -> None:
     monkeypatch.setattr(watchdog, "WARN_AFTER_S", 0.0)
     x, y = arrays(fake)
+    driver.is_hung = True  # first: a launch that made a pipeline may be submitted at once
     event = add[10](1.0, x, y)
-    driver.is_hung = True
     slices = []
     wait_slice = timeline_semaphore.TimelineSemaphore.wait_slice
 
@@ -185,8 +185,8 @@ def test_a_driver_that_may_be_compiling_is_named(
 
     monkeypatch.setattr(timeline_semaphore.TimelineSemaphore, "wait_slice", recover)
     with caplog.at_level(logging.WARNING, "lapilli"):
-        event = add[10](1.0, x, y)
         driver.is_hung = True
+        event = add[10](1.0, x, y)
         event.wait()
     messages = [record.getMessage() for record in caplog.records]
     assert len(messages) == y.device.has(lp.Aspect.CPU)
@@ -197,8 +197,8 @@ def test_a_driver_that_may_be_compiling_is_named(
     monkeypatch.setattr(watchdog, "_JUST_BEFORE_S", 0.0)
     caplog.clear()
     with caplog.at_level(logging.WARNING, "lapilli"):
-        event = add[10](1.0, x, y)
         driver.is_hung = True
+        event = add[10](1.0, x, y)
         event.wait()
     assert not caplog.records
 
