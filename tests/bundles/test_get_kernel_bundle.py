@@ -297,8 +297,6 @@ def test_kernels_by_id_function_and_name(context):
     assert kernel.kernel_bundle == kernel.get_kernel_bundle() == bundle
     assert kernel.context is kernel.get_context() is context
     assert kernel != bundle.get_kernel(kernels.scaled)
-    with pytest.raises(TypeError, match=r"queue\.parallel_for\(4, kernel, …\)"):
-        _ = kernel[4]
     for absent in ("nope", kernels.doubled, kernels.doubled.kernel_id, other_kernels.scaled):
         with pytest.raises(lp.UnknownKernelError) as caught:
             bundle.get_kernel(absent)

@@ -32,7 +32,7 @@ def atomic_on_shared_vectors(x: lp.Array[lp.i32]):
 
 @lp.kernel
 def atomic_at_a_vector(x: lp.Array[lp.i32, 2]):
-    lp.atomic.add(x, lp.i32x2(0, 1), 1)
+    lp.atomic.add(x, lp.f32x2(0, 1), 1)
 
 
 @lp.kernel
@@ -60,7 +60,7 @@ ERRORS = {
     atomic_on_vectors: "works on numbers, found lp.i32x2 in 'x'",
     atomic_on_structs: "works on numbers, found Pair in 'x'",
     atomic_on_shared_vectors: "works on numbers, found lp.u32x4",
-    atomic_at_a_vector: "must be an integer, found lp.i32x2",
+    atomic_at_a_vector: "must be an integer, found lp.f32x2",
     atomic_of_a_vector: "lp.i32x2",
     shape_is_a_vector: "is an integer or a tuple of them, found lp.i32x2",
     broadcast_of_a_struct: "takes numbers and vectors, found Pair",
