@@ -17,8 +17,11 @@ ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = os.environ | {"LAPILLI_VALIDATE": "1", "LAPILLI_SWIFTSHADER": ""}
 
 
-SAME_CALLS = ("test_dtype_matrix.py", "test_dtype_operations.py", "test_math_accuracy.py")
-"""Files with thousands of kernels that differ in arithmetic alone: the layer sees the same calls again and again, and
+SAME_CALLS = (
+    *("test_dtype_matrix.py", "test_dtype_operations.py", "test_math_accuracy.py"),
+    *("test_nested_rounds.py", "test_python_loops.py"),
+)
+"""Files with thousands of kernels that differ in arithmetic and loops alone: the layer sees the same calls again and again, and
 takes minutes for them."""
 
 

@@ -28,7 +28,11 @@ def prints(x: lp.Array[lp.f32]):
 @pytest.fixture(params=[False, True], ids=["mapped", "staged"])
 def memory(request, device):
     """Gives a device as it is, and as a GPU whose memory the host does not see."""
-    return Device(device.physical, device.selector, staged_memory=True) if request.param else device
+    if request.param:
+        device = Device(device.physical, device.selector, staged_memory=True)
+    yield device
+    if request.param:
+        device.shut_down()
 
 
 @pytest.mark.parametrize("look", ["numpy", "copy_to", "copy_from", "fill", "asarray"])
