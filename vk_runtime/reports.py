@@ -21,7 +21,7 @@ from weakref import ref
 import numpy as np
 
 from ..ir.config import config
-from ..ir.errors import KernelTrap
+from ..ir.errors import KernelNotSupportedError, KernelTrap
 from ..ir.kernel_info import KernelInfo, ReportWord, Site
 from ..ir.site_text import shown, text_of, trap_of
 from ..ir.stream import Stream
@@ -103,6 +103,12 @@ class KernelReport:
         size += sum(stream.size for stream in set(streams.values()))
         limits = device.physical.limits
         largest = min(limits.max_storage_buffer_range_bytes, limits.max_buffer_bytes) - 4 * ReportWord.LINES
+        if largest < 0:
+            raise KernelNotSupportedError(
+                f"kernel {kernel.name!r} checks or prints, which takes a buffer of {4 * ReportWord.LINES} bytes at "
+                f"least; {device.physical.name!r} allows {largest + 4 * ReportWord.LINES} bytes "
+                "(maxStorageBufferRange, maxBufferSize)"
+            )
         self._capacity = min(size, MAXIMUM_PRINT_SIZE_BYTES, largest) // 4
         self.buffer = device.memory.allocate(4 * (ReportWord.LINES + self._capacity), for_host=True)
         device.host_reads = True

@@ -250,6 +250,14 @@ def test_a_mask_leaves_room_for_what_fits(device, capsys) -> None:
     assert capsys.readouterr().out == "first 5 0\n"
 
 
+@pytest.mark.skipif(lp.config.interpret, reason="the interpreter keeps lines without a buffer")
+@pytest.mark.native_only("masks lower limits of devices")
+def test_a_mask_without_room_for_a_report_is_said(device) -> None:
+    masked = device.masked(limits={"maxStorageBufferRange": 16})
+    with pytest.raises(lp.KernelNotSupportedError, match="'first' checks or prints, which takes a buffer of"):
+        first[1](5, lp.zeros(1, lp.i32, device=masked))
+
+
 @pytest.mark.parametrize("text", ["-1", "many"])
 def test_a_wrong_size_is_refused(text: str, device, monkeypatch) -> None:
     monkeypatch.setenv("LAPILLI_PRINT_SIZE", text)
