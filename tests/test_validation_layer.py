@@ -21,8 +21,8 @@ SAME_CALLS = (
     *("test_dtype_matrix.py", "test_dtype_operations.py", "test_math_accuracy.py"),
     *("test_nested_rounds.py", "test_python_loops.py"),
 )
-"""Files with thousands of kernels that differ in arithmetic and loops alone: the layer sees the same calls again and again, and
-takes minutes for them."""
+"""Files with thousands of kernels that differ in arithmetic and loops alone: the layer sees the same calls again and
+again, and takes minutes for them."""
 
 
 def python(*args: str) -> subprocess.CompletedProcess[str]:

@@ -37,7 +37,7 @@ _Command = Callable[[tuple[Event, ...]], Event]
 
 class Handler(
     metaclass=PublicNames,
-    internal="end run",
+    internal="end launch run",
 ):
     """A command group that is being written.  Made by `Queue.submit`; of no use once the group ended."""
 
@@ -182,6 +182,12 @@ class Handler(
             InvalidError: no kernel, or the group has a command.
         """
         self._set_command("parallel_for", self._launch(range_, kernel, args, kwargs, spec, "parallel_for"))
+
+    def launch(
+        self, range_: object, kernel: object, args: tuple[object, ...], kwargs: Mapping[str, object]
+    ) -> None:
+        """Does what `parallel_for` does; any of the kernel's parameters may be given by name."""
+        self._set_command("parallel_for", self._launch(range_, kernel, args, kwargs, None, "parallel_for"))
 
     def single_task(
         self, kernel: object, /, *args: object, spec: Mapping[Any, object] | None = None, **kwargs: object

@@ -98,9 +98,20 @@ def _of_numbers(value: object, spelling: str, expected: str) -> np.ndarray[Any, 
         host = _of_large_integers(host)
     if not host.size and host.dtype == np.float64:  # an empty sequence holds nothing that could not fit
         return host.astype(numpy_dtype(spelling))
+    host = exact_integers(value, host, numpy_dtype(spelling))
     if host.dtype.kind not in "biuf" and host.dtype.name != "bfloat16":
         raise InvalidError(f"{expected}; found {reprlib.repr(value)}")
     return host
+
+
+def exact_integers(value: object, host: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Returns Python's integers as such where NumPy made floats of them: some, and not all, are above 2**63."""
+    if host.dtype != np.float64 or dtype.kind != "u" or isinstance(value, np.ndarray):
+        return host
+    items = cast("np.ndarray[Any, Any]", np.asarray(value, object))
+    if not all(type(item) is int and 0 <= item < 1 << 64 for item in items.flat):
+        return host
+    return items.astype(np.uint64)
 
 
 def _of_large_integers(host: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

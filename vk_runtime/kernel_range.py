@@ -28,20 +28,25 @@ class KernelRange:
         self._kernel, self._range, self._queue, self._events = kernel, range_, queue, events
 
     @user_facing
-    def on(self, queue: Queue, *, wait: Iterable[Event] = ()) -> KernelRange:
-        """Returns the same on a queue, behind events: ``kernel[n].on(queue, wait=[event])(…)``.
+    def on(self, queue: Queue | None, wait: Iterable[Event] = ()) -> KernelRange:
+        """Returns the same on a queue, behind events: ``kernel[n].on(queue, wait=[event])(…)``; None stays where it is.
 
         Raises:
-            InvalidError: `queue` is none.
+            InvalidError: `queue` is none, or `wait` no sequence of events.
         """
         from .queue import Queue  # which imports launches
 
-        if not isinstance(queue, Queue):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+        if not isinstance(queue, Queue | None):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
             raise ConstraintError(
                 f"kernel '{self._kernel.name}': .on(…) expects an lp.Queue, found {queue!r} of type "
                 f"{type(queue).__name__}"
             )
-        return KernelRange(self._kernel, self._range, queue, (*self._events, *wait))
+        if not isinstance(wait, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+            raise ConstraintError(
+                f"kernel '{self._kernel.name}': .on(…, wait=…) expects a sequence of lp.Event objects, found {wait!r} "
+                f"of type {type(wait).__name__}; write wait=[event] for one"
+            )
+        return KernelRange(self._kernel, self._range, queue or self._queue, (*self._events, *wait))
 
     @user_facing
     def __call__(self, /, *args: object, **kwargs: Any) -> Event:
@@ -60,7 +65,7 @@ class KernelRange:
 
         def group(h: Handler) -> None:
             h.depends_on(self._events)
-            h.parallel_for(self._range, self._kernel, *args, **kwargs)
+            h.launch(self._range, self._kernel, args, kwargs)
 
         return queue.submit(group)
 

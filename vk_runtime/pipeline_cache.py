@@ -96,7 +96,7 @@ class PipelineCache(Handle):
     def save(self) -> bool:
         """Stores the cache if it holds something new; returns whether it did.  Never raises.
 
-        What other processes have stored since this one was filled stays, and so does a larger entry.
+        What other processes have stored since this one was filled stays, unless that is too much together.
         """
         if self._store is None:
             return False
@@ -107,10 +107,14 @@ class PipelineCache(Handle):
         if not is_cache_of(data, self._header):
             return False
         stored = self._store.load(self.name)
-        if stored is not None and stored != self._saved and is_cache_of(stored, self._header):
-            data = self._joined_with(stored)
-            if data is None or data == stored:
+        if stored == self._saved or stored is None or not is_cache_of(stored, self._header):
+            stored = b""
+        # Of what would be too large together, what is newer stays: else nothing could ever be added.
+        if stored and len(stored) + len(data) <= MAX_DATA_BYTES:
+            joined = self._joined_with(stored)
+            if joined is None or joined == stored:
                 return False
+            data = joined
         self._saved = data
         return self._store.store(self.name, data)
 

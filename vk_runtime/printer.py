@@ -96,7 +96,11 @@ class Printer:
             in_one_step(map(call, steps))
         except UnicodeEncodeError as error:  # nothing was written then; a wait is no place for it
             assert write is not None
-            write(text.encode(error.encoding, "backslashreplace").decode(error.encoding))
+            try:
+                safe = text.encode(error.encoding, "backslashreplace").decode(error.encoding)
+            except (LookupError, UnicodeError):  # whatever took the text made the error up
+                raise error from None
+            write(safe)
             forget()
 
 

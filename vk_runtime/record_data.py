@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..ir.errors import InvalidError
 from .dtypes import spelling_of
-from .host_data import converted
+from .host_data import converted, exact_integers
 
 
 def require_members(value: object, records: np.ndarray[Any, Any]) -> None:
@@ -34,22 +35,33 @@ def _items(value: object) -> Iterator[Any]:
 def _require_columns(items: Sequence[Any], dtype: np.dtype[Any]) -> None:
     fields: Any = dtype.fields
     names = dtype.names or ()
-    if any(
-        not isinstance(item, tuple) or len(cast("tuple[object, ...]", item)) != len(names) for item in items
-    ):
-        return  # records of NumPy, or one number for all members
-    for position, name in enumerate(names):
-        kind, column = fields[name][0], [item[position] for item in items]
-        if kind.names is not None:
-            _require_columns(column, kind)
-        elif kind.base.names is None:
-            require_member(name, np.asarray(column), kind)
+    rows = [cast("tuple[Any, ...]", item) for item in items if isinstance(item, tuple)]
+    rows = [
+        row for row in rows if len(row) == len(names)
+    ]  # others are records of NumPy, or numbers for all members
+    for position, name in enumerate(names if rows else ()):
+        kind, column = fields[name][0], [row[position] for row in rows]
+        if kind.base.names is not None:
+            _require_columns(list(_items(column)), kind.base)
+        else:
+            _require_column(name, column, kind)
+
+
+def _require_column(name: str, column: list[Any], kind: np.dtype[Any]) -> None:
+    try:
+        given = np.asarray(column)
+    except ValueError:  # one number stands for all elements of a member
+        for item in column:
+            require_member(name, np.asarray(item), kind)
+    else:
+        require_member(name, exact_integers(column, given, kind.base), kind)
 
 
 def require_member(name: str, given: np.ndarray[Any, Any], kind: np.dtype[Any]) -> None:
     """Raises InvalidError unless numbers fit a member."""
-    if given.dtype.kind not in "biuf":
-        return  # NumPy has converted them, or raised
+    if given.dtype.kind not in "biuf" and given.dtype.name != "bfloat16":
+        shown = reprlib.repr(given.tolist())
+        raise InvalidError(f"member '{name}': expected numbers for {spelling_of(kind.base)}, found {shown}")
     try:
         converted(given, spelling_of(kind.base), given.tolist())
     except InvalidError as error:

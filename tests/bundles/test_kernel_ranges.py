@@ -22,6 +22,11 @@ def group_sums(x: lp.In[lp.f32], sums: lp.Out[lp.f32], *, TILE: lp.Spec[lp.u32] 
         sums[lp.group_id(0)] = total
 
 
+@lp.kernel
+def store_spec(x: lp.Out[lp.i32], spec: lp.i32):
+    x[lp.global_id(0)] = spec
+
+
 def kernel_of(context, function):
     return lp.get_kernel_bundle(context, state=lp.BundleState.EXECUTABLE, kernel=function).get_kernel(
         function
@@ -47,6 +52,21 @@ def test_launches_on_a_queue_behind_events(device):
         kernel[8](x)
 
 
+def test_behind_events_on_the_default_queue(device):
+    kernel, x = kernel_of(device.default_context, multiply), lp.ones(4, device=device)
+    event = kernel[4](x)
+    assert kernel[4].on(None, wait=[event])(x).queue is device.default_queue
+    assert x.numpy().tolist() == [4.0] * 4
+
+
+def test_a_parameter_may_be_called_spec(device):
+    kernel, x = kernel_of(device.default_context, store_spec), lp.zeros(4, lp.i32, device=device)
+    kernel[4](x, spec=5)
+    assert x.numpy().tolist() == [5] * 4
+    with pytest.raises(lp.KernelArgumentError):
+        kernel[4](x, spec={})
+
+
 def test_is_recorded_in_graphs(device):
     kernel, x = kernel_of(device.default_context, multiply), lp.ones(4, device=device)
     with lp.graph() as graph:
@@ -64,6 +84,12 @@ def test_slips(device):
         kernel[4].spec({})
     with pytest.raises(lp.InvalidError, match=r"expects an lp\.Queue, found 3"):
         kernel[4].on(3)
+    event = kernel[4](x, 1.0)
+    for wait in (event, 3):
+        with pytest.raises(
+            lp.InvalidError, match=r"expects a sequence of lp\.Event objects.*write wait=\[event\]"
+        ):
+            kernel[4].on(device.default_queue, wait=wait)
     with pytest.raises(lp.KernelArgumentError):
         kernel[4](x, 1, 2)
     with pytest.raises(lp.NdRangeError):

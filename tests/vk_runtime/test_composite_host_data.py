@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -113,3 +114,34 @@ def test_records_in_records(device):
         lp.asarray([((1, (2, 3)), True), ((0.5, (5, 6)), False)], dtype=Outer, device=device)
     with pytest.raises(lp.InvalidError, match=r"member 'flag': .* expected True or False"):
         lp.asarray([((1, (2, 3)), 2)], dtype=Outer, device=device)
+
+
+def test_integers_of_64_bits_stay_what_they_are(device) -> None:
+    pairs = np.dtype([("a", "<i4"), ("b", "<u8")])
+    assert lp.asarray([2**63 + 1, 1], lp.u64, device=device).numpy().tolist() == [2**63 + 1, 1]
+    assert lp.asarray([2**64 - 1, 1], lp.u64, device=device).numpy().tolist() == [2**64 - 1, 1]
+    found = lp.asarray([(1, 2**64 - 1), (2, 1)], pairs, device=device).numpy()
+    assert found.tolist() == [(1, 2**64 - 1), (2, 1)]
+    with pytest.raises(lp.InvalidError, match="u64"):
+        lp.asarray([2**63 + 1, -1], lp.u64, device=device)
+
+
+def test_one_number_stands_for_all_elements_of_a_member(device) -> None:
+    dtype = np.dtype([("a", "<f4"), ("v", "<i4", (3,))])
+    found = lp.asarray([(1.0, (1, 2, 3)), (2.0, 5)], dtype, device=device).numpy()
+    assert found["v"].tolist() == [[1, 2, 3], [5, 5, 5]]
+    with pytest.raises(lp.InvalidError, match="member 'v'"):
+        lp.asarray([(1.0, (1, 2, 3)), (2.0, 1.5)], dtype, device=device)
+
+
+def test_what_a_member_does_not_hold_is_refused_wherever_it_stands(device) -> None:
+    pair = np.dtype([("a", "<i4"), ("b", "<u4")])
+    pairs = np.dtype([("s", pair, (2,)), ("c", "<i4")])
+    for value, dtype in (
+        ([([(1.5, 1), (2, 2)], 2)], pairs),
+        ([(1.5, 1), np.array((2, 3), pair)[()]], pair),
+        ([(Fraction(3, 2), 1)], pair),
+        ([("7", 1)], pair),
+    ):
+        with pytest.raises(lp.InvalidError, match="member 'a'"):
+            lp.asarray(value, dtype, device=device)
