@@ -148,13 +148,14 @@ class KernelReport:
         # Lines follow each other without gaps up to the first that found no room; its place is 0 still.
         while position < stop and 0 < (number := int(words[position])) <= len(sites):
             site = sites[number - 1]
-            if position + 1 + sum(map(_word_count, site.dtypes)) > stop:
+            following = position + 1 + sum(map(_word_count, site.dtypes))
+            if following > stop:
                 break  # of an image that lies about what it prints
             text, stream = (
                 text_of(site, _values(site, words, position + 1)),
                 self.streams.get(site.stream),
             )
-            position += 1 + sum(map(_word_count, site.dtypes))
+            position = following
             end = position - ReportWord.LINES
             yield Line(stream, text if stream is None else stream.cut(text), end=end)
         lost = int(words[ReportWord.LOST])
