@@ -118,14 +118,15 @@ def _lengths(fb: FunctionBuilder, node: ast.Call, shape: Value, name: str) -> li
                 "LP2055",
                 hint="convert it: lp.i32(…)",
             )
-        if not fb.is_dry and item.const is None and not _is_known(fb.ssa(item)):
+        sources = None if fb.is_dry or item.const is not None else _computed_from(fb.ssa(item))
+        if sources is not None and not all(map(_is_known, sources)):
             raise fb.error(
                 where,
                 f"the shape of lp.{name} is known before the kernel runs, found a value of each work-item",
                 "LP2055",
                 hint="use literals, captured numbers and specialization constants",
             )
-        other = None if fb.is_dry or item.const is not None else _other_width(fb.ssa(item))
+        other = next((found for found in map(_other_width, sources or ()) if found is not None), None)
         if other is not None:
             raise fb.error(
                 where,
@@ -140,30 +141,45 @@ def _lengths(fb: FunctionBuilder, node: ast.Call, shape: Value, name: str) -> li
     return lengths
 
 
-def _is_known(value: SSAValue | None) -> bool:
-    """Whether a value is computed from constants and specialization constants alone."""
+def _computed_from(value: SSAValue | None) -> list[SSAValue | None]:
+    """Returns a value and all that it is computed from, each once: in ``n = n + n`` every line has two ways to S."""
+    found, pending = dict[SSAValue | None, None](), [value]
+    while pending:
+        source = pending.pop()
+        if source not in found:
+            found[source] = None
+            op = _op_of(source)
+            pending += reversed(op.operands) if op is not None and _is_computed(op) else ()
+    return list(found)
+
+
+def _op_of(value: SSAValue | None) -> Operation | None:
     op = None if value is None else value.owner
-    if not isinstance(op, Operation):
+    return op if isinstance(op, Operation) else None
+
+
+def _is_computed(op: Operation) -> bool:
+    is_arithmetic = op.name.startswith("arith.") and not isinstance(op, arith.ConstantOp)
+    return is_arithmetic or op.name == "gpu.block_dim"
+
+
+def _is_known(value: SSAValue | None) -> bool:
+    """Whether a value is a constant, a specialization constant or computed."""
+    op = _op_of(value)
+    if op is None:
         return False
-    if isinstance(op, arith.ConstantOp) or op.name == "spec_constant.get":
-        return True
-    is_computed = op.name.startswith("arith.") or op.name == "gpu.block_dim"
-    return is_computed and all(_is_known(operand) for operand in op.operands)
+    return isinstance(op, arith.ConstantOp) or op.name == "spec_constant.get" or _is_computed(op)
 
 
 def _other_width(value: SSAValue | None) -> str | None:
-    """Returns what a known value is computed from that is no integer of 32 bits and no bool, None where nothing is."""
-    op = None if value is None else value.owner
-    if value is None or not isinstance(op, Operation) or isinstance(op, arith.ConstantOp):
+    """Returns what a known value is that is no integer of 32 bits and no bool, None where it is one."""
+    op = _op_of(value)
+    if value is None or op is None or isinstance(op, arith.ConstantOp):
         return None
     if is_integer_type(value.type):
         bits = value.type.width.data
-        return f"one of {bits}" if bits not in (1, 32) else _first_other_width(op)
-    return _first_other_width(op) if is_any_integer(value.type) else "a float"
-
-
-def _first_other_width(op: Operation) -> str | None:
-    return next((found for found in map(_other_width, op.operands) if found is not None), None)
+        return None if bits in (1, 32) else f"one of {bits}"
+    return None if is_any_integer(value.type) else "a float"
 
 
 def new_array(

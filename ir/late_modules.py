@@ -21,7 +21,8 @@ from typing import Any
 
 from .deferred_definitions import deferred_definitions
 
-_running = threading.RLock()
+_importlib: Any = sys.modules["_frozen_importlib"]
+"""What has the locks that Python holds while it imports."""
 
 
 def put_off_resources() -> None:
@@ -83,13 +84,33 @@ class _Late(ModuleType):
         return object.__getattribute__(self, name)
 
 
+@contextlib.contextmanager
+def _lock_of(module: ModuleType) -> Generator[bool]:
+    """Holds what Python holds while it imports a module; says whether it could, without threads that wait in a circle.
+
+    A lock of our own would be no part of the circles that Python looks for: a thread that runs a late module imports
+    others, and may wait for a thread that imports one of these and looks at the late one.
+    """
+    lock = _importlib._ModuleLockManager(module.__name__)
+    try:
+        lock.__enter__()
+    except _importlib._DeadlockError:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.__exit__(None, None, None)
+
+
 def _run(module: ModuleType) -> None:
     """Runs a module unless it has run, and gives those that hold stand-ins what these stand for."""
-    with _running:
-        if not isinstance(module, _Late) or module.__dict__.get("__running__"):
+    with _lock_of(module) as is_held:
+        # One that is running is taken as it is: it looks at names of its own, or threads import in a circle.
+        if not is_held or not isinstance(module, _Late) or module.__dict__.get("__running__"):
             return
         late: Any = module
-        late.__running__ = True  # which looks at names of its own
+        late.__running__ = True
         try:
             with deferred_definitions():
                 late.__loader__.exec_module(late)

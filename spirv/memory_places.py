@@ -33,7 +33,7 @@ def base_of(view: ModuleView, pointer: int) -> int:
 
 
 def holds_addresses(view: ModuleView, type_: int) -> bool:
-    """Whether a type is or has one of pointers into physical storage, or a pointer to such a type."""
+    """Whether a type is or has one of pointers into physical storage; what other pointers lead to is no part of it."""
     pending, seen = [type_], set[int]()
     while pending:
         number = pending.pop()
@@ -41,11 +41,9 @@ def holds_addresses(view: ModuleView, type_: int) -> bool:
             continue
         seen.add(number)
         item = view.definitions[number]
-        if item.opcode == Op.TypePointer:
-            if item.operands[0] == StorageClass.PhysicalStorageBuffer:
-                return True
-            pending.append(item.operands[1])
-        elif item.opcode == Op.TypeArray:
+        if item.opcode == Op.TypePointer and item.operands[0] == StorageClass.PhysicalStorageBuffer:
+            return True
+        if item.opcode == Op.TypeArray:
             pending.append(item.operands[0])
         elif item.opcode == Op.TypeStruct:
             pending += item.operands

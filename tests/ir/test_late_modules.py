@@ -154,6 +154,61 @@ def test_everything_is_taken_of_a_module_that_has_run(package: Any) -> None:
     assert names["answer"] == 42
 
 
+THREADS = """
+import threading
+from importlib import import_module
+from lapilli.ir.late_modules import put_off
+
+found = []
+def look(module, name):
+    try:
+        found.append(getattr(import_module(module), name))
+    except (AttributeError, ImportError):
+        found.append(None)
+
+for name in LATE:
+    put_off(name)
+threads = [threading.Thread(target=look, args=args, daemon=True) for args in LOOKS]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join(30)
+assert not any(thread.is_alive() for thread in threads)
+print(sorted(found, key=str))
+"""
+
+
+def _found_by_threads(folder: Path, first: str, second: str) -> str:
+    """Has two threads look at ``threaded.first``, which is late, and at ``second`` at once."""
+    package = folder / "threaded"
+    package.mkdir()
+    for name, body in (("first", first), ("second", second)):
+        other = "second" if name == "first" else "first"
+        head = f"import threaded\nthreaded.begun_{name}.set()\n"
+        (package / f"{name}.py").write_text(f"{head}threaded.begun_{other}.wait(10)\n{body}")
+    (package / "__init__.py").write_text(
+        "from threading import Event\nbegun_first, begun_second = Event(), Event()\n"
+    )
+    (package / "third.py").write_text("name = 3\n")
+    program = "LATE = 'threaded.first', 'threaded.third'\n"
+    program += "LOOKS = ('threaded.first', 'name'), ('threaded.second', 'name')\n" + THREADS
+    command = (sys.executable, "-c", f"import sys\nsys.path.insert(0, {str(folder)!r})\n{program}")
+    ended = subprocess.run(command, check=True, timeout=120, capture_output=True, text=True)
+    return ended.stdout.strip()
+
+
+def test_threads_that_import_what_others_run_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    first = "from threaded.second import name as other\nname = other + 10\n"
+    second = "from threaded.third import name as other\nname = other + 100\n"
+    assert _found_by_threads(tmp_path, first, second) == "[103, 113]"
+
+
+def test_threads_that_import_in_a_circle_end_as_with_other_modules(tmp_path: Path) -> None:
+    first = "from threaded.second import name\n"
+    second = "from threaded.first import name\n"
+    assert _found_by_threads(tmp_path, first, second) == "[None, None]"
+
+
 COMPILER = """
 import sys
 import lapilli as lp

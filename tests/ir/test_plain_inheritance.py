@@ -7,6 +7,7 @@ import sys
 from abc import ABCMeta
 from typing import Any
 
+import pytest
 from xdsl.dialects import builtin
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import AnyAttr, BaseAttr
@@ -41,6 +42,28 @@ class Watched(Attribute, metaclass=Watching): ...
 class Unknown: ...
 assert not issubclass(Unknown, Attribute) and not isinstance(Unknown(), Attribute)
 assert not asked
+"""
+    subprocess.run((sys.executable, "-c", program), check=True)
+
+
+@pytest.mark.parametrize("kind", ["Attribute", "IntegerType"])
+def test_what_another_program_registers_is_one_of_them(kind: str) -> None:
+    program = f"""
+from lapilli.ir.plain_inheritance import answer_by_inheritance
+from xdsl.dialects.builtin import IntegerType, StringAttr
+from xdsl.ir import Attribute
+class Before: ...
+class After: ...
+class Other: ...
+{kind}.register(Before)
+assert isinstance(Before(), Attribute)
+answer_by_inheritance()
+assert isinstance(Before(), Attribute) and issubclass(Before, {kind})
+assert not issubclass(After, Attribute)
+{kind}.register(After)
+assert isinstance(After(), Attribute) and issubclass(After, {kind})
+assert issubclass(IntegerType, Attribute)
+assert not issubclass(After, StringAttr) and not issubclass(Other, Attribute)
 """
     subprocess.run((sys.executable, "-c", program), check=True)
 
