@@ -48,6 +48,13 @@ def as_while(loop: Operation) -> scf.WhileOp:
     return made
 
 
+def ends_of(loop: scf.WhileOp) -> tuple[Operation, Operation]:
+    """Returns the ends of a loop's test and body."""
+    test, again = loop.before_region.block.last_op, loop.after_region.block.last_op
+    assert test is not None and again is not None
+    return test, again
+
+
 class Constants:
     """Constants in front of a loop, each made once."""
 

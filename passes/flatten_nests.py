@@ -34,7 +34,7 @@ from ..ir.create import append, create
 from ..ir.walk import block_operations, enclosing, operations, region_blocks
 from .carry_results import zero_of
 from .copies import copy_operations
-from .flat_builder import Builder, Constants, Guards, as_while
+from .flat_builder import Builder, Constants, Guards, as_while, ends_of
 from .insertion import Before
 from .loop_bounds import has_loop_inside
 from .optimise.effects import WORK_ITEM_IDS, functions_of, is_speculatable
@@ -53,9 +53,9 @@ class FlattenNests(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions_of(op):
-            for loop in operations(function):
-                if isinstance(loop, _LOOPS) and _is_outermost(loop) and is_nest(loop):
-                    flatten(loop)
+            loops = [op for op in operations(function) if isinstance(op, _LOOPS) and _is_outermost(op)]
+            for loop in filter(is_nest, loops):
+                flatten(loop)
 
 
 def _is_outermost(loop: Operation) -> bool:
@@ -64,7 +64,8 @@ def _is_outermost(loop: Operation) -> bool:
 
 def is_nest(loop: Operation) -> bool:
     """Whether a loop has loops inside, and only what can be flattened."""
-    return _has_loops(loop) and all(_is_flattened(op, loop) for op in operations(loop)[1:])
+    inside = operations(loop)[1:]
+    return _has_loops(loop) and _is_carried(loop) and all(_is_flattened(op, loop) for op in inside)
 
 
 def _is_flattened(op: Operation, nest: Operation) -> bool:
@@ -77,7 +78,14 @@ def _is_flattened(op: Operation, nest: Operation) -> bool:
         return False
     if "Barrier" in name or "Group" in name or name in _KEPT or kind is func.CallOp or has_loop_inside(op):
         return False
-    return all(zero_of(result.type) is not None for result in op.results)
+    return _is_carried(op)
+
+
+def _is_carried(op: Operation) -> bool:
+    """Whether a loop may carry what an operation gives, and what its blocks get."""
+    blocks = [block for region in op.regions for block in region_blocks(region)]
+    values = [*op.results, *(argument for block in blocks for argument in block.args)]
+    return all(zero_of(value.type) is not None for value in values)
 
 
 @dataclass
@@ -148,11 +156,11 @@ class _Flattening:
     def run(self) -> scf.WhileOp:
         """Replaces the nest; returns the new loop."""
         outer, first, body = self._outer, self._outer.before_region.block, self._outer.after_region.block
-        test, again = _ends(outer)
-        condition, *passed = test.operands
+        test, again = ends_of(outer)
+        self._lay_out(first, ())
+        condition, *passed = test.operands  # selections by now, where they were results of branches
         for argument, value in zip(body.args, passed, strict=True):
             argument.replace_all_uses_with(value)
-        self._lay_out(first, ())
         goes_on = ((condition, True),)
         self._lay_out(body, goes_on)
         self._part(goes_on).starts += zip(first.args, again.operands, strict=True)
@@ -228,12 +236,8 @@ class _Flattening:
                     kept[source].append(value)
                 if any(carries[source + 1 : index + 1]):
                     carried[value] = None
-        starts = [
-            value
-            for e in self._elements
-            if isinstance(e, _Inner)
-            for value in e.loop.before_region.block.args
-        ]
+        inner = [element.loop for element in self._elements if isinstance(element, _Inner)]
+        starts = [value for loop in inner for value in loop.before_region.block.args]
         return kept, [*starts, *carried]
 
     def _make(
@@ -248,12 +252,15 @@ class _Flattening:
         build = Builder(body, self._constants, location)
         phase = self._phase = body.args[0]
         at = build.equal(phase, 0)
-        for index, element in enumerate(self._elements):
+        *elements, last = self._elements
+        for index, element in enumerate(elements):
             if isinstance(element, _Part):
                 self._add_part(build, element, at, kept[index])
             else:
                 phase, at = self._add_inner(build, element, (phase, at, index + 1), kept[index])
         ended = build.both(at, build.opposite(self._env.get(condition, condition)))
+        assert isinstance(last, _Part)  # it sets what the next test uses, so it comes behind that
+        self._add_part(build, last, at, kept[-1])
         phase = build.choose(at, self._constants.number(0), phase)
         phase = build.choose(ended, self._constants.number(_ENDED), phase)
         values = (phase, *(self._env[value] for value in carried))
@@ -306,7 +313,7 @@ class _Flattening:
         inside = build.either(enters, build.equal(self._phase, number))
         old = [self._env[value] for value in arguments]
         add_round = self._add_again if FLAT in loop.attributes else self._add_round
-        if all(is_speculatable(op) or op in _ends(loop) for op in operations(loop)[1:]):
+        if all(is_speculatable(op) or op in ends_of(loop) for op in operations(loop)[1:]):
             goes_on, results, following = add_round(build, loop, old, is_speculated=True)
             runs = build.both(inside, goes_on)
             changes = inside if FLAT in loop.attributes else runs
@@ -334,7 +341,7 @@ class _Flattening:
         self, build: Builder, loop: scf.WhileOp, old: Sequence[SSAValue], *, is_speculated: bool
     ) -> _Round:
         """Adds a test, and what it asks for: under it, or in any case."""
-        test, again = _ends(loop)
+        test, again = ends_of(loop)
         values = dict(self._env)
         build.copy(block_operations(loop.before_region.block)[:-1], values)
         goes_on, *passed = [values.get(value, value) for value in test.operands]
@@ -351,7 +358,7 @@ class _Flattening:
     ) -> tuple[SSAValue, dict[SSAValue, SSAValue]]:
         """Adds the test of the next round, so that a loop is left in its last round; returns whether it goes on, and
         its results if not."""
-        test, _ = _ends(loop)
+        test, _ = ends_of(loop)
         values = self._env | dict(zip(loop.before_region.block.args, carried, strict=True))
         build.copy(block_operations(loop.before_region.block)[:-1], values)
         goes_on, *passed = [values.get(value, value) for value in test.operands]
@@ -364,7 +371,7 @@ class _Flattening:
         del is_speculated
         values = self._env | dict(zip(loop.after_region.block.args, old, strict=True))
         build.copy(block_operations(loop.after_region.block)[:-1], values)
-        following = [values.get(value, value) for value in _ends(loop)[1].operands]
+        following = [values.get(value, value) for value in ends_of(loop)[1].operands]
         goes_on = build.differs(following[0], _ENDED)
         return goes_on, dict(zip(loop.results, following, strict=True)), following
 
@@ -373,13 +380,6 @@ def _is_quick(loop: scf.WhileOp) -> bool:
     """Whether a test may be made once more, and costs less than a round."""
     *test, _ = block_operations(loop.before_region.block)
     return FLAT not in loop.attributes and len(test) <= _QUICK and all(is_speculatable(op) for op in test)
-
-
-def _ends(loop: scf.WhileOp) -> tuple[Operation, Operation]:
-    """Returns the ends of a loop's test and body."""
-    test, again = loop.before_region.block.last_op, loop.after_region.block.last_op
-    assert test is not None and again is not None
-    return test, again
 
 
 def _defined(element: _Element) -> list[SSAValue]:

@@ -112,6 +112,21 @@ def with_floats(i: lp.i32, n: lp.i32, x: lp.In[lp.i32]):
     return t
 
 
+def sum_of(k: lp.i32, m: lp.i32) -> lp.i32:
+    s = 0
+    for j in range(k):
+        s = (s * 3 + j) % m
+    return s
+
+
+def in_half_of_a_test(i: lp.i32, n: lp.i32, x: lp.In[lp.i32]):
+    k, c = i, 0
+    while k < n % 97 and (v := sum_of(k & 15, 37)) < 36:
+        c = c * 3 + v & MASK
+        k += 1
+    return k + c
+
+
 FUNCTIONS = [
     many_around_few,
     few_around_many,
@@ -121,6 +136,7 @@ FUNCTIONS = [
     with_exits,
     in_tests,
     with_floats,
+    in_half_of_a_test,
 ]
 TABLE = [0, 5, 4, 3]
 
@@ -162,6 +178,45 @@ def test_ten_million_rounds_however_they_are_nested(rows: int, device) -> None:
     ten_million[2](rows, columns, out)
     sums = np.add.outer(np.arange(rows, dtype=np.int32), np.arange(columns, dtype=np.int32))
     assert out.numpy().tolist() == [rows * columns] * 2 + [int(np.bitwise_xor.reduce(sums, axis=None))] * 2
+
+
+def test_tests_of_flags_are_as_many_as_in_python(device) -> None:
+    """The last test, of a flag that the round before has set, is made too: it counts, and computes a result."""
+
+    @lp.kernel(opt_level=2)
+    def flags(n: lp.i32, counts: lp.Array[lp.i32], squares: lp.Out[lp.i32]):
+        i = lp.global_id(0)
+        k, d, go = i, 0, True
+        while (lp.atomic.add(counts, i, 1), go)[1]:
+            for j in range(k % 7):
+                k += j
+            k += 1
+            go = k < n
+        go = True
+        while (d := k * k, go)[1]:
+            for j in range(k % 5):
+                k += j
+            k += 1
+            go = k < 2 * n
+        squares[i] = d
+
+    n, items = 50, 8
+    counts, squares = lp.zeros(items, lp.i32, device=device), lp.zeros(items, lp.i32, device=device)
+    flags[items](n, counts, squares)
+    expected = [_flags(i, n) for i in range(items)]
+    assert list(zip(counts.numpy().tolist(), squares.numpy().tolist(), strict=True)) == expected
+
+
+def _flags(k: int, n: int) -> tuple[int, int]:
+    tests, go = 1, True
+    while go:
+        k += sum(range(k % 7)) + 1
+        tests, go = tests + 1, k < n
+    go = True
+    while go:
+        k += sum(range(k % 5)) + 1
+        go = k < 2 * n
+    return tests, k * k
 
 
 def test_stores_in_nests(device) -> None:
