@@ -80,7 +80,7 @@ class FunctionLowering:
         self.windows: dict[Block, dict[Operation, Window]] = {}
         """Where vectors are loaded for fields of array elements, see `joined_fields`."""
         self.claims: dict[SSAValue, Claims] = {}
-        """What a driver may take floats for, by how many operations are followed, see `taken_for_numbers`."""
+        """What a driver may take floats for, by value, see `taken_for_numbers`."""
         self.spec_constants: dict[str, SSAValue] = {}
         """Values of specialization constants read so far, by symbol."""
         self.tables: dict[SSAValue, PackedTable] = {}

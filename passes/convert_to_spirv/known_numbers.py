@@ -8,12 +8,14 @@ it cannot know, see `value_samples`.  A float with an operand that it does not k
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.call_graph import Function
 from ...ir.dialects import spirv
+from ...ir.dialects.kernel import is_kernel
 from ...ir.dialects.spec_constant import GetOp
 from ...ir.walk import operands_of
 from ..optimise.effects import array_of
@@ -41,6 +43,7 @@ class KnownNumbers:
         self._known: dict[SSAValue, bool] = {}
         self._varying: dict[tuple[SSAValue, Chain], bool] = {}
         self._stored: dict[SSAValue, list[SSAValue] | None] = {}
+        self._ahead: dict[SSAValue, set[Operation]] = {}
         self._depth = 0
 
     def is_known(self, value: SSAValue) -> bool:
@@ -140,6 +143,8 @@ class KnownNumbers:
         if isinstance(owner, func.CallOp):
             result = self._samples.result_of(owner, value)
             return result is not None and self._varies(result, (*chain, owner))
+        if owner.name in LOADS:
+            return not is_element(value) and not self.may_hold(owner.operands[0], self.is_known)
         if self._is_hidden(owner):
             return False
         if not owner.name.startswith("arith."):
@@ -166,6 +171,8 @@ class KnownNumbers:
         if isinstance(owner, Block):
             others = arriving(owner, owner.args.index(value))
             return bool(others) and all(self._is_made_of_known(other, seen) for other in others)
+        if owner.name in LOADS:
+            return False  # what was stored there may be what it is compared with
         if isinstance(owner, arith.ConstantOp) or self._is_hidden(owner):
             return not owner.name.startswith("gpu.")
         return owner.name.startswith("arith.") and all(
@@ -179,10 +186,23 @@ class KnownNumbers:
         if isinstance(op, GetOp) or op.name == "spirv.Load":
             return True
         if op.name in LOADS:
-            return is_element(op.results[0]) or self.may_hold(op.operands[0], self.is_known)
+            return is_element(op.results[0]) or self._is_handed_on(op)
         if op.name.startswith("spirv.Group"):
             return all(map(self.is_known, op.operands))
         return op.name.startswith("gpu.") and op.name != "gpu.global_id"
+
+    def _is_handed_on(self, load: Operation) -> bool:
+        """Whether a driver may hand on to a load what was stored: what is loaded ahead of all stores is input."""
+        array = array_of(load.operands[0])
+        if not self.may_hold(array, lambda _: True):
+            return False
+        block = array.owner if isinstance(array.owner, Block) else array.owner.parent
+        function = None if block is None else block.parent_op()
+        if block is None or not isinstance(function, Function) or not is_kernel(function):
+            return True
+        if array not in self._ahead:
+            self._ahead[array] = _ahead_of_stores(array, block)
+        return block.find_ancestor_op_in_block(load) not in self._ahead[array]
 
     def may_hold(self, array: SSAValue, is_meant: Callable[[SSAValue], bool]) -> bool:
         """Whether the kernel may store such a value into an array, from where a driver hands it on to loads."""
@@ -223,6 +243,20 @@ class KnownNumbers:
             number = owner.args.index(value)
             return [call.operands[number] for call in self._samples.calls_of(function)]
         return []
+
+
+def _ahead_of_stores(array: SSAValue, block: Block) -> set[Operation]:
+    """Returns the operations of a kernel's block ahead of the first in which an array is used but for loading."""
+    writers: set[Operation | None] = set()
+    pending = [array]
+    while pending:
+        for use in pending.pop().uses:
+            op = use.operation
+            if isinstance(op, memref.CollapseShapeOp):
+                pending.append(op.results[0])
+            elif op.name not in LOADS and op.name != "memref.dim":
+                writers.add(block.find_ancestor_op_in_block(op))
+    return set(takewhile(lambda op: op not in writers, block.ops))
 
 
 def is_element(value: SSAValue) -> bool:

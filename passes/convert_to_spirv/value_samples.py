@@ -25,8 +25,8 @@ Chain = tuple[func.CallOp, ...]
 
 _INPUTS = 12
 """How many inputs are made up."""
-_ROUNDS = 2
-"""How many rounds of loops are looked at: a number must differ in each."""
+_ROUNDS = 8
+"""How many rounds of loops are looked at, at most: a number must differ in each."""
 _MOST_CHAINS = 16
 """Of a function that is called in more ways, arguments have no samples."""
 _DEPTH = 80
@@ -35,6 +35,7 @@ _DEPTH = 80
 _NATURAL = ("memref.dim", "gpu.global_id", "kernel.global_range")
 LOADS = ("memref.load", "kernel.load_field", "kernel.load_wide")
 _OF_REGIONS = frozenset((scf.IfOp, scf.ForOp, scf.WhileOp))
+_COMMUTATIVE = frozenset((arith.AddfOp, arith.MulfOp, arith.MinnumfOp, arith.MaxnumfOp))
 _FOLLOWED = frozenset(
     (arith.SelectOp, arith.BitcastOp, arith.SIToFPOp, arith.UIToFPOp, arith.MinnumfOp, arith.MaxnumfOp)
 )
@@ -60,18 +61,21 @@ class ValueSamples:
         self._in_loops: set[tuple[SSAValue, Chain]] = set()
         """What depends on what a loop carries."""
         self._meets_loop = False
+        self._rounds = 2
+        """After so many rounds, what a loop that was met begins with has passed through all that it carries."""
 
     def constants(self, value: SSAValue, chain: Chain) -> set[Number] | None:
         """Returns the numbers that a scalar is for all inputs, in one round of loops or another; None without
         samples."""
         constants: set[Number] = set()
-        for first in range(0, _ROUNDS * _INPUTS, _INPUTS):
+        for turn in range(_ROUNDS):
+            first = turn * _INPUTS
             one = self._sample(value, chain, first)
             if one is None:
                 return None
             if all(self._sample(value, chain, first + number) == one for number in range(1, _INPUTS)):
                 constants.add(one)
-            if (value, chain) not in self._in_loops:
+            if (value, chain) not in self._in_loops or turn + 1 >= self._rounds:
                 break
         return constants
 
@@ -200,8 +204,10 @@ class ValueSamples:
         self._meets_loop = True
         if is_float(value.type):
             return self._made_up(value, chain, number)
-        if not values:
+        rounds = _rounds_of(value)
+        if not values or rounds > _ROUNDS:
             return None
+        self._rounds = max(self._rounds, rounds)
         is_first = number < _INPUTS or len(values) == 1
         return (
             self._sample(values[0], chain, number)
@@ -240,6 +246,8 @@ class ValueSamples:
             self._depth -= 1
         if not operands and not owner.properties:
             return owner.name if owner.name.startswith("gpu.") else value
+        if type(owner) in _COMMUTATIVE:
+            operands = tuple(sorted(operands))
         properties = tuple(map(str, owner.properties.values()))
         is_memory = owner.name == "memref.alloca" or owner.name == "memref.alloc"
         return value if is_memory else (owner.name, properties, owner.results.index(value), operands)
@@ -269,6 +277,18 @@ def _mixed(number: int) -> int:
     bits = (bits ^ bits >> 16) * 0x85EBCA6B & 0xFFFFFFFF
     bits = (bits ^ bits >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
     return bits ^ bits >> 16
+
+
+def _rounds_of(value: SSAValue) -> int:
+    """Returns in how many rounds a constant may reach what a loop carries, from one integer to the next."""
+    owner = value.owner
+    op = owner.parent_op() if isinstance(owner, Block) else owner
+    rounds = 1
+    while op is not None and not isinstance(op, Function):
+        if isinstance(op, scf.ForOp | scf.WhileOp):
+            rounds += sum(not is_float(result.type) for result in op.results)
+        op = op.parent_op()
+    return rounds
 
 
 def _is_followed(value: SSAValue) -> bool:

@@ -100,6 +100,45 @@ def loops(x: lp.In[lp.f32], m: lp.Array[lp.i32], out: lp.Out[lp.f32, 2]):
     out[8, i] = v * lp.f32(m[i] - m[i])
 
 
+@lp.kernel(local_size=2)
+def stores(
+    x: lp.In[lp.f32], m: lp.Array[lp.i32], out: lp.Out[lp.f32, 2], w: lp.Array[lp.f32], c: lp.Array[lp.i32]
+):
+    i = lp.global_id(0)
+    v = x[i]
+    n = m[i]
+    group = lp.local.array(2, lp.i32)
+    group[lp.local_id(0)] = n
+    out[0, i] = v * lp.f32(group[lp.local_id(0)] - n)
+    c[i] = n
+    out[1, i] = v * lp.f32(c[i] - n)
+    second = c[i]
+    c[i] = second + 1
+    out[2, i] = v * lp.f32(c[i] - n - 1)
+    w[i] = v
+    out[3, i] = v * lp.f32(lp.i32(w[i]) - lp.i32(v))
+    out[4, i] = v * (0.0 if c[i] == n + 1 else 1.0)
+    w[i] = lp.f32(n)
+    out[5, i] = v * (w[i] - lp.f32(n))
+
+
+@lp.kernel(contract=False)
+def late_rounds(x: lp.In[lp.f32], m: lp.Array[lp.i32], out: lp.Out[lp.f32, 2]):
+    i = lp.global_id(0)
+    v = x[i]
+    p = m[i] + 1
+    q = m[i] + 2
+    for k in range(4):
+        if k > 1:
+            out[k - 2, i] = v * lp.f32(p)
+        p = q
+        q = 0
+    y = lp.f32(m[i])
+    z = lp.f32(i) * 0.75
+    out[2, i] = v * lp.f32(lp.i32(y + z) - lp.i32(z + y))
+    out[3, i] = v * lp.f32(lp.i32(y * z) - lp.i32(z * y))
+
+
 @lp.kernel(local_size=1)
 def ids(x: lp.In[lp.f32], m: lp.Array[lp.i32], out: lp.Out[lp.f32, 2]):
     i = lp.global_id(0)
@@ -110,13 +149,19 @@ def ids(x: lp.In[lp.f32], m: lp.Array[lp.i32], out: lp.Out[lp.f32, 2]):
 
 
 @pytest.mark.parametrize("opt_level", [0, 1, 2])
-@pytest.mark.parametrize(("kernel", "rows"), [(calls, 9), (loops, 9), (ids, 3)])
+@pytest.mark.parametrize(
+    ("kernel", "rows"), [(calls, 9), (loops, 9), (ids, 3), (stores, 6), (late_rounds, 4)]
+)
 def test_products_with_zeros(device: lp.Device, kernel: lp.Kernel, rows: int, opt_level: int) -> None:
-    local_size = 1 if kernel is ids else None
-    kernel = lp.kernel(kernel.function, opt_level=opt_level, local_size=local_size)
+    local_size = {"ids": 1, "stores": 2}.get(kernel.name)
+    kernel = lp.kernel(
+        kernel.function, opt_level=opt_level, local_size=local_size, contract=kernel is not late_rounds
+    )
     out = lp.zeros((rows, X.size), device=device)
     m = lp.asarray(np.arange(X.size, dtype=np.int32), device=device)
-    kernel[X.size].spec({FACTOR: 0} if kernel.name == "loops" else {})(lp.asarray(X, device=device), m, out)
+    extra = [lp.zeros(X.size, type_, device=device) for type_ in (np.float32, np.int32)]
+    arrays = [lp.asarray(X, device=device), m, out, *(extra if kernel.name == "stores" else [])]
+    kernel[X.size].spec({FACTOR: 0} if kernel.name == "loops" else {})(*arrays)
     with np.errstate(all="ignore"):
         expected = np.broadcast_to(X * np.float32(0), out.shape)
     np.testing.assert_array_equal(out.numpy(), expected)
