@@ -66,10 +66,11 @@ FLAG = """
           %zero = arith.constant 0 : i32
           %one = arith.constant 1 : i32
           %true = arith.constant true
-          %r = scf.while (%flag = %true, %i = %zero) : (i1, i32) -> (i32) {
-            scf.condition(%flag) %i : i32
+          %r, %s = scf.while (%flag = %true, %i = %zero) : (i1, i32) -> (i32, i32) {
+            %square = arith.muli %i, %i : i32
+            scf.condition(%flag) %square, %i : i32, i32
           } do {
-          ^bb0(%k : i32):
+          ^bb0(%d : i32, %k : i32):
             %q = scf.for %j = %zero to %k step %one iter_args(%u = %one) -> (i32) : i32 {
               %v = arith.addi %u, %one : i32
               scf.yield %v : i32
