@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast, get_args, overlo
 
 from ..ir.config import config
 from ..ir.deferred_definitions import deferred_definitions
-from ..ir.errors import BuildError, CompileError, Error, InvalidError, KernelArgumentError, for_user
+from ..ir.errors import (
+    BuildError,
+    CompileError,
+    Error,
+    InvalidError,
+    KernelArgumentError,
+    for_user,
+    no_events,
+)
 from ..ir.start_up import import_at_start_up
 from . import units
 from .annotations import enclosing_names, resolve_signature
@@ -260,10 +268,7 @@ class LaunchConfiguration:
                 f"in brackets of their own: {self.kernel.name}[n].on(queue)(…)"
             )
         if not isinstance(wait, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
-            raise InvalidError(
-                f"kernel '{self.kernel.name}': .on(…, wait=…) expects a sequence of lp.Event objects, found {wait!r} "
-                f"of type {type(wait).__name__}; write wait=[event] for one"
-            )
+            raise no_events(self.kernel.name, wait)
         events = (*self.wait_events, *wait) if wait else self.wait_events
         return LaunchConfiguration(self.kernel, self.range, queue, events, self.spec_values)
 

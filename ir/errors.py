@@ -374,3 +374,11 @@ def user_facing(function: Callable[P, R]) -> Callable[P, R]:
             raise for_user(error)  # noqa: B904 - it is the same error
 
     return call
+
+
+def no_events(kernel: str, wait: object) -> InvalidError:
+    """Returns what says that ``kernel[n].on(…, wait=…)`` was given something else than events."""
+    return InvalidError(
+        f"kernel '{kernel}': .on(…, wait=…) expects a sequence of lp.Event objects, found {wait!r} "
+        f"of type {type(wait).__name__}; write wait=[event] for one"
+    )

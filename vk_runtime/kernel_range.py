@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..ir.errors import user_facing
+from ..ir.errors import no_events, user_facing
 from .array import Array
 from .bundle_errors import ConstraintError
 from .image_base import ImageBase
@@ -42,10 +42,7 @@ class KernelRange:
                 f"{type(queue).__name__}"
             )
         if not isinstance(wait, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
-            raise ConstraintError(
-                f"kernel '{self._kernel.name}': .on(…, wait=…) expects a sequence of lp.Event objects, found {wait!r} "
-                f"of type {type(wait).__name__}; write wait=[event] for one"
-            )
+            raise no_events(self._kernel.name, wait)
         return KernelRange(self._kernel, self._range, queue or self._queue, (*self._events, *wait))
 
     @user_facing

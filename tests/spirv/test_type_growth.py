@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 import lapilli as lp
@@ -42,15 +40,13 @@ def test_what_is_just_small_enough_is_read() -> None:
 
 @pytest.mark.parametrize("times", [30, 200])
 def test_what_is_larger_is_refused_by_all_that_reads_modules(times: int) -> None:
-    binary = doubling(times)
-    began = time.process_time()
+    binary = doubling(times)  # a validator that walks through it takes hours
     with pytest.raises(lp.BuildError, match="more than 65,536 members"):
         lp.spirv.validate(binary)
     with pytest.raises(lp.LinkError, match="more than 65,536 members"):
         lp.spirv.link([binary])
     with pytest.raises(lp.BuildError, match="more than 65,536 members"):
         foreign_kernels(binary)
-    assert time.process_time() - began < 60  # it would be hours
 
 
 def test_bytes_that_are_no_module() -> None:
