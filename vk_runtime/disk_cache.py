@@ -40,6 +40,7 @@ _MAGIC: Final = b"LPCACHE\0"
 _FORMAT: Final = 1
 _HEADER: Final = struct.Struct("<8sIIQ32s")
 _TEMPORARY: Final = "tmp-"
+_LOCK: Final = "lock"
 _FOLDER: Final = "v1"
 
 
@@ -122,6 +123,12 @@ class DiskCache:
         if refusal is not None:
             raise PermissionError(refusal)
 
+    def lock(self) -> contextlib.AbstractContextManager[bool]:
+        """Keeps others from changing entries between reading and writing one, if all take it; see `file_lock`."""
+        from .file_lock import file_lock  # few programs write what they have read
+
+        return file_lock(self.folder / _LOCK)
+
     def remove(self, name: str) -> bool:
         """Removes an entry that may be there; returns whether it did."""
         try:
@@ -171,7 +178,7 @@ class DiskCache:
             for item in found:
                 with contextlib.suppress(OSError):  # another process removed it meanwhile
                     status = item.stat(follow_symlinks=False)
-                    if stat.S_ISREG(status.st_mode):
+                    if stat.S_ISREG(status.st_mode) and item.name != _LOCK:
                         yield Entry(item.name, status.st_size, status.st_mtime)
 
     def _warn(self, what: str, error: OSError) -> None:

@@ -96,7 +96,8 @@ class PipelineCache(Handle):
     def save(self) -> bool:
         """Stores the cache if it holds something new; returns whether it did.  Never raises.
 
-        What other processes have stored since this one was filled stays, unless that is too much together.
+        What other processes have stored since this one was filled stays, unless that is too much together, also where
+        several save at the same instant.
         """
         if self._store is None:
             return False
@@ -106,7 +107,11 @@ class PipelineCache(Handle):
             return False
         if not is_cache_of(data, self._header):
             return False
-        stored = self._store.load(self.name)
+        with self._store.lock():
+            return self._store_with_others(self._store, data)
+
+    def _store_with_others(self, store: DiskCache, data: bytes) -> bool:
+        stored = store.load(self.name)
         if stored == self._saved or stored is None or not is_cache_of(stored, self._header):
             stored = b""
         # Of what would be too large together, what is newer stays: else nothing could ever be added.
@@ -116,7 +121,7 @@ class PipelineCache(Handle):
                 return False
             data = joined
         self._saved = data
-        return self._store.store(self.name, data)
+        return store.store(self.name, data)
 
     def _joined_with(self, stored: bytes) -> bytes | None:
         """Adds what is on disk; returns what there is then, None where that is not known or too much."""

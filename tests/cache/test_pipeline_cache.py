@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from lapilli.ir.errors import DeviceLostError
 from lapilli.vk_runtime import pipeline_cache
 from lapilli.vk_runtime.device import Device
-from lapilli.vk_runtime.disk_cache import open_cache
+from lapilli.vk_runtime.disk_cache import DiskCache, open_cache
 from lapilli.vk_runtime.headers import NULL, ffi
 from lapilli.vk_runtime.pipeline_cache import PipelineCache, is_cache_of
 
@@ -140,3 +142,32 @@ def test_what_others_have_stored_meanwhile_stays(device: Device, monkeypatch: py
     assert (store.load(more.name) or b"").endswith(b"five") and len(store.load(more.name) or b"") < len(
         stored
     )
+
+
+def test_caches_that_are_saved_at_the_same_instant_lose_nothing(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each would store what it has joined with what was there before the others."""
+    store, logical = open_cache(), device.logical
+    assert store is not None
+    empty = pipeline_cache._create_info(None)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(
+        pipeline_cache, "_create_info", lambda _: empty
+    )  # made-up content is not for the driver
+    caches = [PipelineCache(logical) for _ in range(4)]
+    for number, cache in enumerate(caches):
+        _Driver(cache, {b"word%d" % number}, monkeypatch)
+    really_load = DiskCache.load
+
+    def load(self: DiskCache, name: str) -> bytes | None:
+        found = really_load(self, name)
+        time.sleep(0.02)  # the others get here
+        return found
+
+    monkeypatch.setattr(DiskCache, "load", load)
+    threads = [threading.Thread(target=cache.save) for cache in caches]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (store.load(caches[0].name) or b"").endswith(b"word0 word1 word2 word3")
