@@ -99,7 +99,9 @@ class KeptDownloads:
                         return False
                     self._submit(queue, kept, buffer)
                 kept.is_unread = False
-            queue.wait_for(kept.value)
+                # Kernels that only read it may have something to tell, too, and follow the launch that it came with.
+                value = buffer.last_use if queue.has_reports and buffer.queue is queue else kept.value
+            queue.wait_for(value)
             visits = device.visits
             try:
                 visits.append(None)  # as `LogicalDevice.visit`

@@ -54,6 +54,29 @@ def test_a_failure_is_told_by_the_next_read_or_write_of_an_array(look: str, memo
     memory.default_queue.wait()  # nothing is told twice
 
 
+@lp.kernel
+def grows(x: lp.Array[lp.f32]):
+    x[lp.global_id(0)] += 1.0
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["read", "waited for"])
+def test_it_is_told_behind_a_launch_that_brings_the_copy_along(waits: bool, memory) -> None:
+    """A download that comes again is submitted with the launch before it; kernels behind that are waited for, too."""
+    x = lp.zeros(8, device=memory)
+    checks[8](x).wait()  # the first launch would be submitted at once
+    for _ in range(12):
+        event = grows[8](x)
+        if waits:
+            event.wait()
+        x.numpy()
+    for _ in range(4):
+        grows[8](x)
+        checks[8](x)
+        with pytest.raises(lp.KernelTrap, match="too large"):
+            x.numpy()
+        x.numpy()
+
+
 def test_it_is_told_at_every_round(memory) -> None:
     x = lp.asarray(np.arange(8, dtype=np.float32), device=memory)
     for _ in range(4):  # downloads that come again are recorded once
