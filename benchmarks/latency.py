@@ -38,6 +38,13 @@ def increment(x: lp.Array[lp.f32]):
     x[i] = x[i] + 1.0
 
 
+@lp.kernel
+def checked_increment(x: lp.Array[lp.f32]):
+    i = lp.global_id(0)
+    assert x[i] >= 0.0
+    x[i] = x[i] + 1.0
+
+
 _SPREADS = ("lapilli_us", "raw_us", "raw_for_host_us", "ratio")
 
 
@@ -48,8 +55,8 @@ class LatencyResult:
     device: str
     """The device's selector."""
     what: str
-    """``launch + wait``, ``enqueue``, or a replay and its wait, by the number of nodes: ``graph node``, each after the
-    one before, and ``free graph node``, each on an array of its own."""
+    """``launch + wait``, ``checked`` (the same of a kernel that checks), ``enqueue``, or a replay and its wait, by the
+    number of nodes: ``graph node``, each after the one before, and ``free graph node``, each on an array of its own."""
     is_pinned: bool
     """Whether the process, the driver's threads among it, was on one CPU from its start.
 
@@ -153,6 +160,7 @@ class _Counter:
     def warm_up(self) -> None:
         for _ in range(2):
             self.lapilli(20)
+            self.lapilli_checked(20)
             self.time_raw(self._raw.launch_and_wait, 20)
             self.lapilli_enqueue(ENQUEUES)
             self.raw_enqueue(ENQUEUES)
@@ -162,6 +170,13 @@ class _Counter:
         start = time.perf_counter()
         for _ in range(launches):
             increment[WORK_GROUP](array).wait()
+        return self._microseconds(start, launches)
+
+    def lapilli_checked(self, launches: int) -> float:
+        array = self._array
+        start = time.perf_counter()
+        for _ in range(launches):
+            checked_increment[WORK_GROUP](array).wait()
         return self._microseconds(start, launches)
 
     def time_raw(self, launch: Callable[[], None], launches: int) -> float:
@@ -255,6 +270,13 @@ def _measure(
         },
         rounds,
     )
+    checked = interleave(
+        {
+            "lapilli": partial(counter.lapilli_checked, launches),
+            "raw": partial(counter.raw, launches),
+        },
+        rounds,
+    )
     enqueued = interleave(
         {
             "lapilli": partial(counter.lapilli_enqueue, ENQUEUES),
@@ -282,6 +304,7 @@ def _measure(
         )
         for what, times in (
             ("launch + wait", waited),
+            ("checked", checked),
             ("enqueue", enqueued),
             ("graph node", replayed),
             ("free graph node", freely),

@@ -56,6 +56,7 @@ def test_latency_counts_every_launch(device: lp.Device) -> None:
     results = latency.measure_latency(device, rounds=2, launches=3)
     assert {result.what for result in results} == {
         "launch + wait",
+        "checked",
         "enqueue",
         "graph node",
         "free graph node",
