@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,7 +78,7 @@ def _digits(value: np.floating[Any]) -> str:
 def text_of(site: Site, values: Sequence[object]) -> str:
     """Returns the text of a check or print with its values."""
     try:
-        return string.Formatter().vformat(site.text, values, {})
+        return site.text.format(*values)
     except (
         ValueError,
         OverflowError,

@@ -233,7 +233,7 @@ class CommandStream(SubmittedCommands):
         if command_buffer.launch_count >= self.submit_after:
             self.flush()
 
-    def submit_batch(self, batch: Batch, used: Sequence[Tracked], writes: Sequence[bool]) -> None:
+    def submit_batch(self, batch: Batch, used: Sequence[Tracked], writes: Sequence[bool]) -> bool:
         """Submits command buffers that are recorded already, behind everything that this queue has recorded.
 
         Call it with the device's lock held.
@@ -242,6 +242,9 @@ class CommandStream(SubmittedCommands):
             batch: begins with a barrier, and ends with one for the host where that reads something.
             used: every buffer that it touches.
             writes: whether it writes each of them.
+
+        Returns:
+            Whether it did: not where `Batch.may_follow` says no.
 
         Raises:
             DeviceLostError: the driver lost the device, or does not take the submission.
@@ -261,6 +264,8 @@ class CommandStream(SubmittedCommands):
                     self._make_room()
                 # A finaliser may have recorded something just before.
                 logical.half_way = batch if self.recording is None else None
+            if batch.may_follow is not None and not batch.may_follow():
+                return False
             batch.submit_result = None
             batch.value = value = self._submitted + 1
             busy.add(self)
@@ -292,3 +297,4 @@ class CommandStream(SubmittedCommands):
             logical.half_way = None
         if interrupt is not None:
             raise interrupt
+        return True

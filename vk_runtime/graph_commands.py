@@ -121,6 +121,8 @@ class Batch:
         """As of a command buffer."""
         self.begin: Callable[[int], object] | None = None
         """Is called with its value in front of the submission, where finalisers can neither launch nor wait."""
+        self.may_follow: Callable[[], bool] | None = None
+        """Is called before, where they cannot either: whether it may follow what the queue has submitted."""
 
     def kernel_names(self) -> Sequence[str]:
         """Returns the kernels that it launches."""

@@ -133,8 +133,9 @@ class IndirectRecord(LaunchRecord):
     ) -> None:
         """Records planner and kernel; in the order of `LaunchRecord._dispatch`, for the same reasons."""
         reports = [queue.reports.of(self.device.logical, self._binding, self._reported, 1, part="range")]
-        if self._has_report:
-            reports.append(self._report_of(queue, args))
+        own = self.report_of(queue, args)
+        if own is not None:
+            reports.append(own)
         queue.reports.order.prepare(self.logical)
         try:
             command_buffer, place = queue.begin_command(self._block_at + self._block_bytes)

@@ -86,7 +86,7 @@ class LaunchRecord(KernelCommands):
         is_whole = not self._has_more and plan.regions is None
         self._is_repeatable = self._is_block_pushed and is_whole and not has_streams
         """Whether a launch right behind an equal one may leave out what is bound already."""
-        self._is_kept = self._is_repeatable and not self._has_report
+        self._is_kept = self._is_repeatable
         """Whether `RepeatedLaunches` may keep it."""
 
     def _step(self, piece: Piece) -> Step:
@@ -263,7 +263,7 @@ class LaunchRecord(KernelCommands):
         hidden, groups = step
         if queue.recording is None:
             queue.open()  # first: it refuses where the device cannot be used any more
-        report = self._report_of(queue, args) if self._has_report else None
+        report = self.report_of(queue, args)
         if report is not None:
             queue.reports.order.prepare(self.logical)
         try:
@@ -379,7 +379,7 @@ class LaunchRecord(KernelCommands):
             block = self._packed(hidden, values)
         finally:
             self.logical.half_way = None
-        kept = repeated.find(self, args, uses, block)
+        kept = repeated.find(self, queue, args, uses, block)
         if kept is None or not kept.submit(
             queue, [memory for memory, _ in uses], [writes for _, writes in uses]
         ):
@@ -394,6 +394,12 @@ class LaunchRecord(KernelCommands):
             queue.known = {self: kept}
         return True
 
-    def _report_of(self, queue: Queue, args: Sequence[object]) -> KernelReport:
+    def report_of(self, queue: Queue, args: Sequence[object]) -> KernelReport | None:
+        """Returns the report buffer of its launches on a queue, None where there is nothing to report.
+
+        Call it with the device's lock held.
+        """
+        if not self._has_report:
+            return None
         binding, streams = self._binding, self._streams(args)
         return queue.reports.of(self._device.logical, binding, binding.kernel, self._report_rank, streams)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -70,6 +71,14 @@ class PrintOrder:
         """Whether a kernel that prints was launched since the last reading."""
         return bool(self._open)
 
+    def goes_on_with(self, report: KernelReport) -> bool:
+        """Whether a launch of the kernel, which prints, may follow without a mark: no other one prints before it."""
+        return not self._open or self._open == (report,)
+
+    def go_on_with(self, report: KernelReport) -> None:
+        """Notes that a kernel that prints is launched next; only where `goes_on_with` says so."""
+        self._open = (report,)
+
     def begin(
         self, queue: Queue, reports: Sequence[KernelReport], command_buffer: CommandBuffer | None = None
     ) -> None:
@@ -128,7 +137,7 @@ class PrintOrder:
 
 
 def in_order(
-    found: Mapping[Report, Iterable[Line]], ends: Iterable[tuple[Report, int | None]]
+    found: Mapping[Report, Iterable[Line]], ends: Sequence[tuple[Report, int | None]]
 ) -> Iterator[Line]:
     """Gives lines in the order of the launches.
 
@@ -136,6 +145,9 @@ def in_order(
         found: the lines of each kernel that has been read.
         ends: see `PrintOrder.ends`.
     """
+    if not ends:
+        yield from chain.from_iterable(found.values())
+        return
     left = {report: deque(lines) for report, lines in found.items()}
     for report, end in ends:
         lines = left.get(report, ())

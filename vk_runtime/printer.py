@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import groupby
-from operator import call
+from operator import attrgetter, call
 from threading import RLock
 from typing import NamedTuple, TextIO, cast
 
@@ -24,6 +24,9 @@ PATIENCE_S = 1.0
 
 in_one_step: Callable[[Iterable[object]], object] = deque[object](maxlen=0).extend
 """Runs an iterator of C to its end: Python looks for no signal meanwhile."""
+
+
+_stream_of = attrgetter("stream")
 
 
 class _Text(NamedTuple):
@@ -119,10 +122,10 @@ def _writer(stream: Stream | None) -> Callable[[str], object] | None:
 
 
 def _texts_of(lines: Iterable[Line]) -> Iterator[_Text]:
-    for stream, neighbours in groupby(lines, key=lambda line: line.stream):
+    for stream, neighbours in groupby(lines, key=_stream_of):
         every = list(neighbours)
         yield _Text(
-            stream, "".join(line.text for line in every), len(every), sum(line.lost for line in every)
+            stream, "".join([line.text for line in every]), len(every), sum([line.lost for line in every])
         )
 
 

@@ -26,6 +26,7 @@ from .asynchronous_errors import AsynchronousErrors
 from .backend import NotThere, VulkanObject
 from .command_stream import CommandStream
 from .event import Event
+from .quiet import is_quiet
 
 if TYPE_CHECKING:
     import numpy as np
@@ -272,6 +273,7 @@ class Queue(
                     self._clock.block_until(value)
             elif not self._logical.is_cpu or not self._clock.wait_slice(value):
                 self._clock.block_until(value)
+        reports = self._reports
         if self.in_flight:
             logical, is_locked = self._logical, False
             try:
@@ -280,29 +282,30 @@ class Queue(
                 self.retire()
                 if logical.graveyard.pending:
                     logical.drain()
+                if reports is not None:
+                    reports.forget_silent(logical, self._clock.completed)
             finally:
                 if is_locked:
                     self._lock.release()
-        reports = self._reports
         if reports is not None and (reports.pending or reports.printer.is_waiting):
             self._read_reports(reports)
 
     def _read_reports(self, reports: QueueReports) -> None:
         """Shows what kernels that have ended reported.  A buffer in use is read when its last launch has ended."""
-        from .quiet import is_quiet
-
         if is_quiet():
             return
         with self._lock:
             self._logical.require_usable()
             last = reports.unfinished(self._clock.completed)
+            if not last:
+                reports.read(self._logical, self._clock.completed, self.note_error)
         if last:
             if last > self._submitted:
                 self.flush()
             self._clock.block_until(last)
-        with self._lock:
-            self._logical.require_usable()
-            reports.read(self._logical, self._clock.completed, self.note_error)
+            with self._lock:
+                self._logical.require_usable()
+                reports.read(self._logical, self._clock.completed, self.note_error)
         # Failures are noted first, so that a sys.stdout that cannot be written to loses none.
         reports.printer.show()
         self.throw_asynchronous()

@@ -16,6 +16,7 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import graph_recording, profile, trace
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .launch_record import LaunchRecord
     from .logical_device import LogicalDevice
     from .queue import Queue
+    from .reports import KernelReport, QueueReports
     from .small_copies import KeptDownload
     from .tracked import Tracked
 
@@ -67,12 +69,13 @@ class RepeatedLaunches:
         self._streak, self.is_expected = -PATIENCE, False
 
     def find(
-        self, record: LaunchRecord, args: Sequence[object], uses: Uses, block: bytes
+        self, record: LaunchRecord, queue: Queue, args: Sequence[object], uses: Uses, block: bytes
     ) -> KeptLaunch | None:
         """Returns the recording of a launch that came before, ready to be submitted; else notes it.
 
         Args:
             record: of the launch.
+            queue: whose recordings these are.
             args: checked.
             uses: the memory of its arrays.
             block: its packed argument block; empty where it is always the same.
@@ -81,7 +84,7 @@ class RepeatedLaunches:
         key = (record.serial, *[memory.serial for memory, _ in uses])
         found = kept.get(key)
         if found == block:
-            found = kept[key] = self._record(record, args, block)
+            found = kept[key] = self._record(record, queue, args, block)
         elif not isinstance(found, KeptLaunch) or found.block != block:
             kept[key] = block
             kept.move_to_end(key)
@@ -91,9 +94,10 @@ class RepeatedLaunches:
         kept.move_to_end(key)
         return found
 
-    def _record(self, record: LaunchRecord, args: Sequence[object], block: bytes) -> KeptLaunch:
+    def _record(self, record: LaunchRecord, queue: Queue, args: Sequence[object], block: bytes) -> KeptLaunch:
         device, barriers = self._device, self._device.barriers
         device.require_usable()
+        report = record.report_of(queue, args)
         if self._pool is None:
             pool = CommandPool(device)
             # A finaliser in between may have made one, whose command buffers go with it.
@@ -101,12 +105,15 @@ class RepeatedLaunches:
         pool = self._pool
         command_buffer = pool.take()
         made = KeptLaunch(command_buffer, record, block)
+        if report is not None:
+            made.tell(queue.reports, report)
         pool.return_with(made, command_buffer)
         command_buffer.begin(is_reusable=True)
+        reports = () if report is None else (report,)
         try:
             # What ran before may have touched the same memory.
             barriers.record(command_buffer.raw, *barriers.between)
-            device.undisturbed(lambda commands: record.encode(commands, args, ()), command_buffer)
+            device.undisturbed(lambda commands: record.encode(commands, args, reports), command_buffer)
             if device.host_reads:
                 barriers.record(command_buffer.raw, *barriers.for_host)
         finally:
@@ -148,6 +155,17 @@ class KeptLaunch(Batch):
         self._is_underway = False
         """Whether `submit` is in the middle of it."""
 
+    def tell(self, reports: QueueReports, report: KernelReport) -> None:
+        """Has the queue's reports hear of each submission.
+
+        Args:
+            reports: of the queue where it was recorded.
+            report: what the kernel writes.
+        """
+        self.begin = partial(reports.note_repeated, report)
+        if report.prints:
+            self.may_follow = partial(reports.order.goes_on_with, report)
+
     def follow_with(self, download: KeptDownload) -> None:
         """Has a download of what it writes submitted together with it, from the next time on.
 
@@ -165,7 +183,8 @@ class KeptLaunch(Batch):
             )
 
     def submit(self, queue: Queue, memory: Sequence[Tracked], writes: Sequence[bool]) -> bool:
-        """Submits it once more, unless it or something else of the queue runs; returns whether it did.
+        """Submits it once more, unless it or something else of the queue runs, or what it prints would come in another
+        order; returns whether it did.
 
         Call it with the device's lock held.
 
@@ -190,7 +209,9 @@ class KeptLaunch(Batch):
                     self._doubts = PATIENCE
                     self._download, self.submitted, self.count = None, self._alone, 1
             self.keep = [memory, taken]
-            queue.submit_batch(self, memory, writes)
+            if not queue.submit_batch(self, memory, writes):
+                self.keep = []
+                return False
             if taken is not None:
                 taken.value, taken.is_unread = self.value, True
         finally:

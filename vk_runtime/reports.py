@@ -23,11 +23,12 @@ import numpy as np
 from ..ir.config import config
 from ..ir.errors import KernelNotSupportedError, KernelTrap
 from ..ir.kernel_info import KernelInfo, ReportWord, Site
-from ..ir.site_text import shown, text_of, trap_of
+from ..ir.site_text import text_of, trap_of
 from ..ir.stream import Stream
 from .event import Event
 from .print_order import Line, PrintOrder, in_order
 from .printer import Printer, in_one_step
+from .report_values import SiteValues
 from .submitted_commands import is_from_outside
 
 if TYPE_CHECKING:
@@ -40,12 +41,6 @@ if TYPE_CHECKING:
 MAXIMUM_PRINT_SIZE_BYTES = 1 << 30
 """More is not taken for the prints of a kernel."""
 
-_DTYPES = {
-    "bool": np.uint32, "i8": np.int8, "i16": np.int16, "i32": np.int32, "u8": np.uint8, "u16": np.uint16,
-    "u32": np.uint32, "f16": np.float32, "f32": np.float32, "i64": np.int64, "u64": np.uint64, "f64": np.float64,
-}  # fmt: skip
-
-
 Streams = Mapping[str, Stream]
 """The streams of a launch by the names of their parameters."""
 
@@ -56,6 +51,8 @@ Output = list[Line]
 
 Words = np.ndarray[Any, np.dtype[np.uint32]]
 """What a report buffer holds; see `ReportWord`."""
+
+_TRAPPED, _PRINTED, _LOST = ReportWord.TRAPPED, ReportWord.PRINTED, ReportWord.LOST
 
 _NO_WORDS: Words = np.zeros(0, np.uint32)
 
@@ -114,6 +111,9 @@ class KernelReport:
         device.host_reads = True
         self._words: Words = np.frombuffer(self.buffer.host_bytes(), np.uint32)
         self._words[:] = 0
+        self._heads = self._words.data
+        self._readers: dict[int, SiteValues] = {}
+        """What reads the values of prints, by the number of the site."""
         self._words[ReportWord.CAPACITY] = self._capacity
         self.last_launch = 0
         """Timeline value of the last launch."""
@@ -123,12 +123,12 @@ class KernelReport:
     @property
     def is_empty(self) -> bool:
         """Whether no launch has reported anything so far."""
-        words = self._words
-        return not (words[ReportWord.TRAPPED] or words[ReportWord.PRINTED] or words[ReportWord.LOST])
+        words = self._heads  # a number of NumPy takes twice as long
+        return not (words[_TRAPPED] or words[_PRINTED] or words[_LOST])
 
     def _end(self) -> int:
         """Returns the number of words that are in use."""
-        return ReportWord.LINES + min(int(self._words[ReportWord.PRINTED]), self._capacity)
+        return ReportWord.LINES + min(self._heads[_PRINTED], self._capacity)
 
     def copy(self) -> Words:
         """Returns what launches have written; none may be running."""
@@ -136,28 +136,32 @@ class KernelReport:
 
     def empty(self) -> None:
         """Makes room for the next launches; again where Ctrl-C came in between."""
-        words = self._words
-        words[ReportWord.LINES : self._end()] = 0
-        words[ReportWord.PRINTED] = words[ReportWord.LOST] = 0
-        words[: ReportWord.PRINTED] = 0
+        words = self._heads
+        if words[_PRINTED]:
+            self._words[ReportWord.LINES : self._end()] = 0
+            words[_PRINTED] = 0
+        words[_LOST] = 0
+        if words[_TRAPPED]:
+            self._words[: ReportWord.PRINTED] = 0
 
     def lines_of(self, words: Words) -> Iterator[Line]:
         """Gives the printed lines of a copy."""
-        position, stop = ReportWord.LINES, len(words)
-        sites = self.kernel.sites
+        position, stop, data = ReportWord.LINES, len(words), words.data
+        sites, readers, streams = self.kernel.sites, self._readers, self.streams
         # Lines follow each other without gaps up to the first that found no room; its place is 0 still.
-        while position < stop and 0 < (number := int(words[position])) <= len(sites):
+        while position < stop and 0 < (number := data[position]) <= len(sites):
             site = sites[number - 1]
-            following = position + 1 + sum(map(_word_count, site.dtypes))
+            reader = readers.get(number)
+            if reader is None:
+                reader = readers[number] = SiteValues(site)
+            following = position + 1 + reader.word_count
             if following > stop:
                 break  # of an image that lies about what it prints
-            text, stream = (
-                text_of(site, _values(site, words, position + 1)),
-                self.streams.get(site.stream),
-            )
+            text = text_of(site, reader.read(data, position + 1))
+            stream = streams.get(site.stream) if streams else None
             position = following
             end = position - ReportWord.LINES
-            yield Line(stream, text if stream is None else stream.cut(text), end=end)
+            yield Line(stream, text if stream is None else stream.cut(text), 0, end)
         lost = int(words[ReportWord.LOST])
         if not lost:
             return
@@ -184,26 +188,7 @@ class KernelReport:
         # An invocation that does several work-items is told by the first of them.
         every = tuple(n * lanes for n, lanes in zip(ids, kernel.lanes or (1, 1, 1), strict=False))
         work_item = every[kernel.abi.rank - self._rank :]
-        return trap_of(kernel.name, site, work_item, _values(site, words, ReportWord.VALUES))
-
-
-def _values(site: Site, words: Words, position: int) -> list[object]:
-    values: list[object] = []
-    for dtype in site.dtypes:
-        values.append(_value(words[position : position + 2], dtype))
-        position += _word_count(dtype)
-    return values
-
-
-def _word_count(dtype: str) -> int:
-    return 2 if dtype.endswith("64") else 1
-
-
-def _value(words: Words, dtype: str) -> object:
-    """Returns what a value was, as a Python number that prints as Python prints it."""
-    size = np.dtype(_DTYPES[dtype]).itemsize
-    scalar = np.frombuffer(words.tobytes()[:size], _DTYPES[dtype])[0]
-    return shown(scalar, dtype)
+        return trap_of(kernel.name, site, work_item, SiteValues(site).read(words.data, ReportWord.VALUES))
 
 
 class HostReport:
@@ -319,6 +304,31 @@ class QueueReports:
         report.last_launch = value
         self.pending[report] = None
 
+    def note_repeated(self, report: KernelReport, value: int) -> None:
+        """Notes a launch that was recorded before; only where `PrintOrder.goes_on_with` the kernel."""
+        if report.prints:
+            self.order.go_on_with(report)
+        report.last_launch = value
+        self.pending[report] = None
+
+    def forget_silent(self, device: LogicalDevice, completed: int) -> None:
+        """Does what `read` does where all kernels have ended and none has anything to tell; else nothing.
+
+        Call it with the device's lock held.
+        """
+        if device.half_way is not None or device.is_unusable or self._is_reading:
+            return
+        try:
+            self._is_reading, device.half_way = True, self
+            for report in self.pending:
+                if report.last_launch > completed or not report.is_empty:
+                    return
+            if self.order.is_open:
+                self.order.forget((), completed)
+            self.pending.clear()
+        finally:
+            self._is_reading, device.half_way = False, None
+
     def unfinished(self, completed: int) -> int:
         """Returns the timeline value to wait for before `read`: the last launch of kernels with something to say."""
         values = [r.last_launch for r in tuple(self.pending) if r.last_launch > completed and not r.is_empty]
@@ -368,9 +378,10 @@ class QueueReports:
                 # A program may make a stream for each launch.
                 self._forget(report)
         if reading.traps is None:
-            found = (report.trap_of(words) for report, words in copies.items())
+            found = [report.trap_of(words) for report, words in copies.items()]
             reading.traps = [trap for trap in found if trap is not None]
-        note(*reading.traps)
+        if reading.traps:
+            note(*reading.traps)
         steps = [partial(self.pending.pop, report, None) for report in ended]
         if any(report.prints for report in copies):
             steps.append(partial(self.printer.sources.append, reading.lines))

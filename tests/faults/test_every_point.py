@@ -89,6 +89,10 @@ class Setting:
     def report(self) -> None:
         check[SIZE](self.y).wait()
 
+    def report_again(self) -> None:
+        for _ in range(5):
+            check[SIZE](self.y).wait()
+
     def group(self) -> None:
         first = self.queue.submit(lambda h: h.copy(self.x, self.y))
 
@@ -128,6 +132,7 @@ OPERATIONS = (
     "record",
     "replay",
     "report",
+    "report_again",
     "group",
 )
 

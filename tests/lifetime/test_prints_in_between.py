@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -81,6 +82,46 @@ def test_ctrl_c_at_any_point_of_a_wait_loses_nothing(kernel, device, capsys) -> 
         if not is_interrupted:
             break
     assert point > 40, "there were points to interrupt at"
+
+
+def test_a_finaliser_prints_at_any_point_of_a_launch_that_was_recorded_before(device, capsys) -> None:
+    queue, x = lp.Queue(device), lp.zeros(1, lp.i32, device=device)
+    for _ in range(8):
+        count[1].on(queue)(x).wait()
+    total = 8
+    capsys.readouterr()
+
+    def interrupt() -> None:
+        nonlocal total
+        with contextlib.suppress(lp.InvalidError):
+            count_down[1].on(queue)(x)
+            total += 1
+            run()
+
+    def run() -> None:
+        """Has what was launched run, and nobody read what it reports."""
+        queue.flush()
+        queue.block_until(queue.last_value)
+
+    for point in range(10_000):
+        before = total
+        count[1].on(queue)(x)
+        total += 1
+        run()
+        with device.logical.lock:
+            queue.retire()
+        is_interrupted = interrupted_at(point, lambda: count[1].on(queue)(x), instead=interrupt)
+        total += 1
+        queue.wait()
+        assert numbers(capsys.readouterr().out) == list(range(before + 1, total + 1)), f"point {point}"
+        for _ in range(16):  # it is known again
+            count[1].on(queue)(x).wait()
+        total += 16
+        capsys.readouterr()
+        if not is_interrupted:
+            break
+    assert point > 20, "there were points to interrupt at"
+    assert x.numpy()[0] == total
 
 
 def test_a_finaliser_prints_at_any_point_of_a_replay(device, capsys) -> None:

@@ -16,7 +16,7 @@ def test_a_line_that_ends_behind_the_words_is_none() -> None:
     report.kernel = SimpleNamespace(
         sites=tuple(Site(kind="print", text=text, dtypes=dtypes) for text, dtypes in sites)
     )
-    report.streams = {}
+    report.streams, report._readers = {}, {}
     words = np.zeros(ReportWord.LINES + 4, np.uint32)
     words[ReportWord.LINES :] = (1, 7, 2, 0)
     assert [line.text for line in report.lines_of(words)] == ["7"]
