@@ -2,7 +2,8 @@
 
 All three are nanoseconds on the clock of the device, which counts from an unknown moment and is one for all its queues.
 Submissions are seen by the host.  Where the driver reads both clocks at once (`calibration`) that ties them together;
-elsewhere the least delay from any submission to its start is taken for none, as `device_clocks` does.
+elsewhere the least delay from any submission to its start is taken for none, as `device_clocks` does.  Counters may
+count from 1970, in nanoseconds, which a float rounds to 256 of them; fractions keep every one.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..ir.errors import InvalidError
@@ -56,9 +58,9 @@ class EventClock:
 
     def __init__(self, device: LogicalDevice) -> None:
         self._device = device
-        self._period_ns = device.physical.limits.timestamp_period_ns
+        self._period_ns = Fraction(device.physical.limits.timestamp_period_ns)
         self._first: tuple[int, int] | None = None
-        self._ahead_ns: float | None = None
+        self._ahead_ns: Fraction | None = None
 
     def note(self, timing: Timing) -> None:
         """Learns from a command that has run; nothing begins before it was submitted."""
@@ -66,19 +68,19 @@ class EventClock:
         ahead = start - timing.submitted_ns
         self._ahead_ns = ahead if self._ahead_ns is None else min(self._ahead_ns, ahead)
 
-    def _time_of(self, ticks: int, near_ns: int) -> float:
+    def _time_of(self, ticks: int, near_ns: int) -> Fraction:
         """Returns a timestamp in nanoseconds, however often the counter began anew."""
         if self._first is None:
             self._first = ticks, near_ns
         first, first_ns = self._first
-        expected = (near_ns - first_ns) / self._period_ns
+        expected = float((near_ns - first_ns) / self._period_ns)
         bits = self._device.physical.timestamp_valid_bits
         return (first + nearest(ticks - first, expected, bits)) * self._period_ns
 
     def times_of(self, timing: Timing) -> tuple[int, int, int]:
         """Returns when the commands of an event were submitted, began and ended."""
         reading = calibrate(self._device)
-        ahead = self._ahead_ns or 0.0
+        ahead = self._ahead_ns or Fraction()
         if reading is not None:
             ahead = self._time_of(reading.ticks, reading.host_ns) - reading.host_ns
         submitted = timing.submitted_ns + ahead
