@@ -92,8 +92,11 @@ class Event(
 
         Raises:
             DeviceLostError: the driver lost the device.
-            InvalidError: ``asyncio.wait`` calls this, which would never hear of a callback of another thread.
+            InvalidError: `function` cannot be called; or ``asyncio.wait`` calls this, which would never hear of a
+                callback of another thread.
         """
+        if not callable(function):  # pyright: ignore[reportUnnecessaryComparison] - called by users
+            raise InvalidError(f"event.add_done_callback expects a function of the event, found {function!r}")
         if getattr(function, "__module__", None) == "asyncio.tasks":
             raise InvalidError(
                 "asyncio.wait takes tasks: asyncio.wait([asyncio.ensure_future(event), …]); asyncio.gather, "

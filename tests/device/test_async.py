@@ -67,6 +67,13 @@ def test_callbacks_come_as_the_timeline_goes_on(device):
     assert found == [1, 2, 3]
 
 
+@pytest.mark.parametrize("function", [3, None, "print"])
+def test_what_cannot_be_called_is_refused_at_once(device, function):
+    for event in (add_one[64](lp.zeros(64, device=device)), lp.Queue(device).marker().wait()):
+        with pytest.raises(lp.InvalidError, match="expects a function of the event, found " + repr(function)):
+            event.add_done_callback(function)
+
+
 def test_what_a_callback_raises_is_logged_and_the_next_one_called(device, caplog):
     x = lp.zeros(64, device=device)
     called = threading.Event()
