@@ -30,7 +30,8 @@ class Option(Generic[_T]):
     """One option: a descriptor that answers what was set, else the environment variable, else the default.
 
     Args:
-        read: turns the variable's text, or what a program sets, into the value; ValueError where it cannot.
+        read: turns the variable's text, or what a program sets, into the value; TypeError, ValueError or LookupError
+            where it cannot.
         default: without a variable, or with an empty one.
         expected: what the option takes, for messages.
         doc: one line.
@@ -81,14 +82,26 @@ class Option(Generic[_T]):
         """Returns the value that `value` means; InvalidError names the option as `spelled`."""
         try:
             return self._read(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, LookupError):
             raise InvalidError(f"{spelled} takes {self._expected}; found {value!r}") from None
 
 
+_POSITIONS = {
+    "1": True,
+    "on": True,
+    "yes": True,
+    "true": True,
+    "0": False,
+    "off": False,
+    "no": False,
+    "false": False,
+}
+
+
 def _flag(value: object) -> bool:
-    """Reads a switch: everything but 0, off, no and false turns it on."""
+    """Reads a switch; a word that is none of its positions is refused, because either would be a guess."""
     if isinstance(value, str):
-        return value.lower() not in ("", "0", "off", "no", "false")
+        return _POSITIONS[value.strip().lower()]
     if isinstance(value, int) and value in (0, 1):
         return bool(value)
     raise TypeError
@@ -149,7 +162,7 @@ def _seconds(value: object) -> float:
 LOG_TOPICS = ("launch", "cache", "memory", "compile")
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 
-_SWITCH = "a switch (1 or 0)"
+_SWITCH = "a switch (1 or 0, on or off, yes or no, true or false)"
 _NAMES = "names separated by commas"
 _FOLDER = "the path of a folder"
 
@@ -282,6 +295,19 @@ def misspelt_variables(names: Iterable[str]) -> list[tuple[str, str]]:
         if near:
             found.append((name, f"{PREFIX}{near}"))
     return found
+
+
+def check_variables() -> None:
+    """Reads every variable that is set, so that those that are needed late, or never, are refused as early as others.
+
+    Called when a program first uses Vulkan.  What names devices, aspects or stages of kernels is looked up at its use.
+
+    Raises:
+        InvalidError: one has a value that it does not take; the text names both, and what it takes.
+    """
+    for name in OPTIONS:
+        if f"{PREFIX}{name.upper()}" in os.environ:
+            getattr(config, name)
 
 
 def warn_of_misspelt_variables() -> None:

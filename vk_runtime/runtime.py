@@ -15,7 +15,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ..ir.config import config, warn_of_misspelt_variables
+from ..ir.config import check_variables, config, warn_of_misspelt_variables
 from ..ir.deferred_definitions import deferred_definitions
 from ..ir.errors import Error, RuntimeFailure
 from ..ir.lazy_logging import logger_of
@@ -327,8 +327,11 @@ def require_devices(*, opens_default: bool = False) -> Runtime:
         opens_default: whether the caller will use the default device.
 
     Raises:
+        InvalidError: a variable of an option has a value that it does not take.
         RuntimeFailure: it has no device; the text says what was looked at and what to install.
     """
+    if not _made:
+        check_variables()
     found = runtime(opens_default=opens_default)
     if not found.devices:
         from .driver_report import diagnosis

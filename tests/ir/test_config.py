@@ -83,6 +83,51 @@ def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch):
         _ = lp.config.cache_size
 
 
+SWITCHES = ("debug", "validate", "interpret", "cache", "native_images", "verify")
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_switch_takes_its_positions_and_no_other_word(name: str, monkeypatch: pytest.MonkeyPatch):
+    variable = f"LAPILLI_{name.upper()}"
+    for text, is_on in (("yes", True), (" TRUE ", True), ("On", True), ("no", False), ("False", False)):
+        monkeypatch.setenv(variable, text)
+        assert getattr(lp.config, name) is is_on
+    expected = r"takes a switch \(1 or 0, on or off, yes or no, true or false\); found "
+    for text in ("maybe", "2", "1.0"):
+        monkeypatch.setenv(variable, text)
+        with pytest.raises(lp.InvalidError, match=f"{variable} {expected}'{text}'"):
+            getattr(lp.config, name)
+        with pytest.raises(lp.InvalidError, match=rf"lp\.config\.{name} {expected}'{text}'"):
+            setattr(lp.config, name, text)
+
+
+REFUSED = {
+    **dict.fromkeys(SWITCHES, "a switch"),
+    **dict.fromkeys(("cache_size", "print_size"), "a number of bytes"),
+    **dict.fromkeys(("flush_after", "hang_timeout"), "a number of seconds"),
+    "log": "topics",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_bad_variable_is_refused_at_the_first_use_of_a_device(name: str, monkeypatch: pytest.MonkeyPatch):
+    """Also one that is needed late or never, and again at the next use."""
+    monkeypatch.setenv(f"LAPILLI_{name.upper()}", "maybe")
+    program = "\n".join(
+        ["import lapilli as lp"]
+        + [
+            f"try: {use}\nexcept lp.InvalidError as error: print(error)"
+            for use in ("lp.zeros(1)", "lp.devices()")
+        ]
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    lines = result.stdout.splitlines()
+    expected = f"LAPILLI_{name.upper()} takes {REFUSED[name]}"
+    assert len(lines) == 2 and all(
+        line.startswith(expected) and line.endswith("found 'maybe'") for line in lines
+    )
+
+
 def test_a_variable_that_nothing_reads_is_told_with_the_one_that_was_meant():
     names = ["LAPILLI_DEBGU", "LAPILLI_CACHEDIR", "LAPILLI_SPIRV_TOOL", "LAPILLI_SOAK", "PATH"]
     names += ["LAPILLI_DEBUG", EMBEDDED_VARIABLE, ENVIRONMENT_VARIABLE]
