@@ -39,7 +39,7 @@ BODY_CODES: dict[str, str] = {
     "LP2051": "The value must be known when the kernel is compiled: a literal or a captured constant. A "
     "specialization constant is neither: it gets its value later, when a pipeline is made.",
     "LP2055": "lp.local.array and lp.private.array make an array once for each call of their function, of a size "
-    "that is known before the kernel runs: literals, captured numbers, specialization constants and 32-bit integer "
+    "that is known before the kernel runs: literals, captured numbers, specialization constants and integer "
     "expressions of these. They stand at the top level of a function, in no loop and under no condition.",
     "LP2056": "Every work-item of a work-group must reach the same barriers and group functions. This one stands "
     "under a condition, or in a loop, that depends on which work-item runs: some would wait for ever. Move it out, "

@@ -1,7 +1,7 @@
 """``lp.local.array(shape, dtype)`` and ``lp.private.array(shape, dtype)``: arrays that a kernel makes.
 
-Their lengths are known before the kernel runs: numbers, or 32-bit integer expressions of specialization
-constants.  Indices are clamped unless they are known to be in range, since no robustness covers this memory.
+Their lengths are known before the kernel runs: numbers, or integer expressions of specialization constants.
+Indices are clamped unless they are known to be in range, since no robustness covers this memory.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from xdsl.ir import Operation, SSAValue
 from ..ir.dialects.spirv.attributes import StorageClassAttr
 from ..ir.dialects.spirv.enums import StorageClass
 from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
-from ..ir.narrowing import is_any_integer, is_integer_type
+from ..ir.narrowing import is_any_integer
 from .aspect_lowering import use_struct
 from .conversions import as_index, convert, index_constant, kept_in_range, literal_position
 from .dispatch import intrinsic
 from .function_builder import AccessUse, FunctionBuilder
-from .ir_types import INDEX_TYPE, IR_INDEX
+from .ir_types import INDEX_TYPE, IR_INDEX, ir_type
 from .storage import local_element_type
 from .struct_types import value_type_of
 from .types import ArrayType, Type
@@ -111,13 +111,6 @@ def _lengths(fb: FunctionBuilder, node: ast.Call, shape: Value, name: str) -> li
             raise fb.error(
                 where, f"the length of an array is at least 1 and below 2**31, found {item.const}", "LP2055"
             )
-        if item.type.bits > lapilli_i32.bits and item.const is not None:
-            raise fb.error(
-                where,
-                f"the length of an array is computed in 32 bits, found {describe(item)}",
-                "LP2055",
-                hint="convert it: lp.i32(…)",
-            )
         sources = None if fb.is_dry or item.const is not None else _computed_from(fb.ssa(item))
         if sources is not None and not all(map(_is_known, sources)):
             raise fb.error(
@@ -126,13 +119,12 @@ def _lengths(fb: FunctionBuilder, node: ast.Call, shape: Value, name: str) -> li
                 "LP2055",
                 hint="use literals, captured numbers and specialization constants",
             )
-        other = next((found for found in map(_other_width, sources or ()) if found is not None), None)
-        if other is not None:
+        if not all(map(_is_integer, sources or ())):
             raise fb.error(
                 where,
-                f"the length of an array is computed from integers of 32 bits, found {other}",
+                "the length of an array is computed from integers, found a float",
                 "LP2055",
-                hint="give its specialization constants the type lp.i32 or lp.u32: SPIR-V computes lengths in no other",
+                hint="give its specialization constants an integer type: SPIR-V computes lengths in no other",
             )
         lengths.append((item, ast.unparse(where)))
     count = math.prod(int(item.const) for item, _ in lengths if item.const is not None)
@@ -171,15 +163,8 @@ def _is_known(value: SSAValue | None) -> bool:
     return isinstance(op, arith.ConstantOp) or op.name == "spec_constant.get" or _is_computed(op)
 
 
-def _other_width(value: SSAValue | None) -> str | None:
-    """Returns what a known value is that is no integer of 32 bits and no bool, None where it is one."""
-    op = _op_of(value)
-    if value is None or op is None or isinstance(op, arith.ConstantOp):
-        return None
-    if is_integer_type(value.type):
-        bits = value.type.width.data
-        return None if bits in (1, 32) else f"one of {bits}"
-    return None if is_any_integer(value.type) else "a float"
+def _is_integer(value: SSAValue | None) -> bool:
+    return value is None or is_any_integer(value.type)
 
 
 def new_array(
@@ -228,14 +213,26 @@ def new_array(
 
 
 def _extent(fb: FunctionBuilder, length: Scalar) -> Scalar:
-    """Returns a length as an index; with the same bits, whatever its signedness."""
+    """Returns a length as an index; one that no index reaches becomes one that the runtime refuses."""
     if length.const is not None:
         number = int(length.const)
         return Scalar(INDEX_TYPE, const=number, bounds=(number, number))
     if fb.is_dry:
         return Scalar(INDEX_TYPE, bounds=(1, LARGEST_EXTENT))
+    if length.type.bits > lapilli_i32.bits:
+        length = _within_reach(fb, length)
     wide = length if length.type.bits == lapilli_i32.bits else convert(fb, length, lapilli_i32)
     return Scalar(INDEX_TYPE, wide.ssa, bounds=(1, LARGEST_EXTENT))
+
+
+def _within_reach(fb: FunctionBuilder, length: Scalar) -> Scalar:
+    """Returns 64 bits whose low half is 0 where they are negative, and at most `LARGEST_EXTENT`."""
+    kind = length.type
+    minimum = arith.MinSIOp if kind.is_signed else arith.MinUIOp
+    ssa = fb.emit(minimum, [_required(fb, length), fb.constant(LARGEST_EXTENT, kind)], ir_type(kind))
+    if kind.is_signed:
+        ssa = fb.emit(arith.MaxSIOp, [ssa, fb.constant(0, kind)], ir_type(kind))
+    return Scalar(kind, ssa)
 
 
 def _required(fb: FunctionBuilder, value: Scalar) -> SSAValue:

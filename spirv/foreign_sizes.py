@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ..ir.errors import FeatureNotSupportedError
 from ..ir.kernel_info import LocalArrayInfo, SpecConstantInfo, SpecConstantLeaf
-from ..ir.size_arithmetic import OPERAND_COUNTS, SizeNode
+from ..ir.size_arithmetic import OPERAND_COUNTS, SIZE_BITS, SizeNode, signed
 from .binary import Instruction
 from .image_checks import MAX_ELEMENT_BYTES
 from .module_view import ModuleView
@@ -75,9 +75,7 @@ class SizeTable:
     view: ModuleView
     nodes: list[SizeNode] = field(default_factory=list[SizeNode])
     _by_id: dict[int, int] = field(default_factory=dict[int, int])
-    _known: dict[tuple[str, tuple[int, ...]], int] = field(
-        default_factory=dict[tuple[str, tuple[int, ...]], int]
-    )
+    _known: dict[SizeNode, int] = field(default_factory=dict[SizeNode, int])
     _bytes: dict[int, int | None] = field(default_factory=dict[int, "int | None"])
 
     def __post_init__(self) -> None:
@@ -90,18 +88,17 @@ class SizeTable:
         number, kind = item.result_id, self.view.definitions.get(item.result_type or 0)
         if number is None or kind is None or kind.opcode not in (Op.TypeInt, Op.TypeBool):
             return
-        node = self._node_of(item)
-        if node is not None:
-            self._by_id[number] = self.node(*node)
+        node, bits = self._node_of(item), kind.operands[0] if kind.opcode == Op.TypeInt else 32
+        if node is not None and bits in SIZE_BITS:
+            self._by_id[number] = self.node(*node, bits)
 
     def _node_of(self, item: Instruction) -> tuple[str, tuple[int, ...]] | None:
         spec_id = self.view.decoration(item.result_id or 0, Decoration.SpecId)
         if item.opcode in (Op.SpecConstant, Op.SpecConstantTrue, Op.SpecConstantFalse) and spec_id:
             return "spec_constant", (spec_id[0],)
         if item.opcode in (Op.Constant, Op.SpecConstant) and item.operands:
-            # Only the low word: a length of 2**32 and more is as impossible as what is left of it.
-            wide = any(item.operands[1:])
-            return "constant", (0x7FFFFFFF if wide else item.operands[0],)
+            value = sum(word << 32 * n for n, word in enumerate(item.operands[:2]))
+            return "constant", (signed(value, 64),)
         if item.opcode in (Op.ConstantTrue, Op.SpecConstantTrue):
             return "constant", (1,)
         if item.opcode in (Op.ConstantFalse, Op.SpecConstantFalse, Op.ConstantNull):
@@ -122,12 +119,13 @@ class SizeTable:
             return None
         return name, tuple(part for part in parts if part is not None)
 
-    def node(self, opcode: str, operands: tuple[int, ...]) -> int:
+    def node(self, opcode: str, operands: tuple[int, ...], bits: int = 32) -> int:
         """Returns the position of a node, adding it where it is new."""
-        found = self._known.get((opcode, operands))
+        node = SizeNode(opcode=opcode, operands=operands, bits=bits)
+        found = self._known.get(node)
         if found is None:
-            found = self._known[opcode, operands] = len(self.nodes)
-            self.nodes.append(SizeNode(opcode=opcode, operands=operands))
+            found = self._known[node] = len(self.nodes)
+            self.nodes.append(node)
         return found
 
     def _read_type(self, item: Instruction) -> None:
@@ -149,7 +147,9 @@ class SizeTable:
             length = self._by_id.get(words[1])
             node = None if length is None else self.nodes[length]
             is_plain = node is not None and node.opcode == "constant"
-            self._bytes[number] = self._product(words[0], node.operands[0]) if node and is_plain else None
+            self._bytes[number] = (
+                self._product(words[0], node.operands[0] % (1 << 64)) if node and is_plain else None
+            )
         elif code == Op.TypeStruct:
             parts = [self._bytes.get(part) for part in words]
             self._bytes[number] = (
@@ -192,7 +192,7 @@ class SizeTable:
     def _unknown(self, name: str) -> FeatureNotSupportedError:
         return FeatureNotSupportedError(
             f"the size of variable {name!r} follows from constants in a way that lapilli does not compute; expected "
-            "lengths made of 32-bit integers with the usual operations"
+            "lengths made of integers with the usual operations"
         )
 
 

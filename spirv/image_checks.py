@@ -29,7 +29,7 @@ from ..ir.kernel_info import (
     ValueParameter,
 )
 from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
-from ..ir.size_arithmetic import OPERAND_COUNTS
+from ..ir.size_arithmetic import OPERAND_COUNTS, SIZE_BITS
 
 if TYPE_CHECKING:
     from .device_image import DeviceImage
@@ -122,6 +122,8 @@ def _size_problems(kernel: KernelInfo) -> Iterator[str]:
         count = 1 if is_leaf else OPERAND_COUNTS.get(node.opcode)
         if len(node.operands) != count:
             yield f"a size computed by {node.opcode!r} of {len(node.operands)} operands"
+        elif node.bits not in SIZE_BITS:
+            yield f"a size of {node.bits} bits"
         elif not is_leaf and not _all_in_range(node.operands, position):
             yield f"size {position} is computed from later ones"
     for array in kernel.local_arrays:

@@ -19,11 +19,11 @@ from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin, get_t
 from ..ir.errors import InvalidError
 
 MAX_INTEGER: Final = 1 << 63
-"""Integers of an image are below it and above its negative."""
+"""Integers of an image are below it, and at least its negative."""
 MAX_TUPLE: Final = 1 << 16
 """No tuple of an image is longer."""
 
-_GROWING: Final = ("target_env.TargetEnv", "lpk_records.ConstantRecord")
+_GROWING: Final = ("target_env.TargetEnv", "lpk_records.ConstantRecord", "size_arithmetic.SizeNode")
 """Classes that get fields as lapilli grows, whose defaults are what held before: a file may lack some.  By name, since
 most programs have no bundle file."""
 
@@ -172,7 +172,7 @@ def _scalar_decoder(kind: Any) -> _Decoder:
         # bool is a subclass of int: the types must be the same.
         if type(data) is not kind:
             raise _mismatch(kind.__name__, data)
-        if kind is int and not -MAX_INTEGER < data < MAX_INTEGER:
+        if kind is int and not -MAX_INTEGER <= data < MAX_INTEGER:
             raise _mismatch("an integer of 64 bits", data)
         return data
 

@@ -68,7 +68,8 @@ def private_bytes(kernel: KernelInfo, entries: Sequence[SpecEntry]) -> int:
     spec_values = {entry.spec_id: int.from_bytes(entry.data, "little", signed=True) for entry in entries}
     values = evaluate(kernel.size_nodes, spec_values)
     return sum(
-        math.prod(max(0, signed(values[node])) for node in array.lengths) * array.element_bytes
+        math.prod(max(0, signed(values[node], kernel.size_nodes[node].bits)) for node in array.lengths)
+        * array.element_bytes
         for array in kernel.local_arrays
         if not array.is_shared
     )
@@ -129,7 +130,7 @@ class _Sizes:
 
     def lengths(self, array: LocalArrayInfo) -> list[int]:
         """Returns the extents of an array."""
-        return [signed(self.values[node]) for node in array.lengths]
+        return [signed(self.values[node], self.kernel.size_nodes[node].bits) for node in array.lengths]
 
     def total_bytes(self, is_shared: bool) -> int:
         """Returns the size of all shared or all private arrays."""
@@ -182,7 +183,8 @@ class _Sizes:
             position = pending.pop()
             current = self.kernel.size_nodes[position]
             if current.opcode == "spec_constant":
-                found[names.get(current.operands[0], "the local size")] = signed(self.values[position])
+                value = signed(self.values[position], current.bits)
+                found[names.get(current.operands[0], "the local size")] = value
             elif current.opcode != "constant":
                 pending.extend(current.operands)
         return "".join(f"; {name} is {value}" for name, value in sorted(found.items()))

@@ -53,15 +53,19 @@ class SizeExpressions:
 
     def __init__(self, module: ModuleLowering) -> None:
         self._module = module
-        self._nodes: list[tuple[str, tuple[int | str, ...]]] = []
+        self._nodes: list[tuple[str, tuple[int | str, ...], int]] = []
         self._known: dict[object, Size] = {}
 
     def nodes(self) -> tuple[SizeNode, ...]:
         """Returns the graph, after the module's SpecIds are given out."""
         ids = self._module.spec_constants.spec_ids
         return tuple(
-            SizeNode(opcode=opcode, operands=tuple(ids[o] if isinstance(o, str) else o for o in operands))
-            for opcode, operands in self._nodes
+            SizeNode(
+                opcode=opcode,
+                operands=tuple(ids[o] if isinstance(o, str) else o for o in operands),
+                bits=bits,
+            )
+            for opcode, operands, bits in self._nodes
         )
 
     def of(self, value: SSAValue) -> Size:
@@ -93,7 +97,7 @@ class SizeExpressions:
 
     def apply(self, opcode: str, operands: list[Size], type_: Attribute) -> Size:
         """Returns the expression ``opcode operands``."""
-        key = (opcode, *(operand.node for operand in operands))
+        key = (opcode, type_, *(operand.node for operand in operands))
         known = self._known.get(key)
         if known is not None:
             return known
@@ -105,7 +109,7 @@ class SizeExpressions:
         module.spec_constants.ops.append(
             spirv.SpecConstantExpressionOp(symbol, opcode, [o.attribute for o in operands], type_)
         )
-        node = self._add(opcode, *(operand.node for operand in operands))
+        node = self._add(opcode, _bits(type_), *(operand.node for operand in operands))
         found = self._known[key] = Size(node, module.symbol(symbol))
         return found
 
@@ -114,39 +118,51 @@ class SizeExpressions:
         if isinstance(op, spirv.ConstantOp) and is_integer_attribute(op.value):
             return self._constant(op.value)
         if isinstance(op, spirv.ReferenceOfOp):
-            _check_width(value.type)
+            bits = _bits(value.type)
             symbol = op.spec_const.root_reference.data
-            return Size(self._add("spec_constant", symbol), self._module.symbol(symbol))
+            return Size(self._add("spec_constant", bits, symbol), self._module.symbol(symbol))
         if not isinstance(op, Operation):
             raise _not_constant(value)
         opcode, comparison = op.name.removeprefix(_PREFIX), _ORDERED.get(op.name)
+        if isinstance(op, spirv.UConvertOp):
+            return self._without_sign(op.operands[0], value.type)
         if opcode not in OPERAND_COUNTS and comparison is None:
             raise _not_constant(value)
         operands = [self.of(operand) for operand in op.operands]
-        _check_width(value.type)
         if comparison is None:
             return self.apply(opcode, operands, value.type)
         return self.apply("Select", [self.apply(comparison, operands, i1), *operands], value.type)
+
+    def _without_sign(self, value: SSAValue, type_: Attribute) -> Size:
+        """Returns UConvert, which OpSpecConstantOp wraps since SPIR-V 1.4, by SConvert, which it always has."""
+        size = self.apply("SConvert", [self.of(value)], type_)
+        bits, target = _bits(value.type), _bits(type_)
+        if bits > target:
+            return size
+        mask = self._constant(integer_attribute((1 << bits) - 1, target))
+        return self.apply("BitwiseAnd", [size, mask], type_)
 
     def _constant(self, attribute: IntegerAttr) -> Size:
         number = attribute.value.data
         key = (number, attribute.type)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = Size(self._add("constant", number), attribute)
+            bits = _bits(attribute.type)
+            known = self._known[key] = Size(self._add("constant", bits, number), attribute)
         return known
 
-    def _add(self, opcode: str, *operands: int | str) -> int:
-        self._nodes.append((opcode, operands))
+    def _add(self, opcode: str, bits: int, *operands: int | str) -> int:
+        self._nodes.append((opcode, operands, bits))
         return len(self._nodes) - 1
 
 
-def _check_width(type_: Attribute) -> None:
-    if not (is_bool(type_) or (is_integer_type(type_) and type_.width.data == 32)):
-        raise TypeError(
-            f"the length of an array is computed from integers of 32 bits and bools, found {type_}; give the "
-            "specialization constant the type lp.i32 or lp.u32"
-        )
+def _bits(type_: Attribute) -> int:
+    """Returns the bits of a number, 32 of a bool; TypeError where it is neither."""
+    if is_bool(type_):
+        return 32
+    if not is_integer_type(type_):
+        raise TypeError(f"the length of an array is computed from integers and bools, found {type_}")
+    return type_.width.data
 
 
 def _not_constant(value: SSAValue) -> TypeError:

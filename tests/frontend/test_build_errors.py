@@ -493,17 +493,7 @@ def local_array_in_loop(x: lp.Array[lp.f32]):
         a = lp.local.array(4, lp.i32)
 
 
-@case("LP2055", "computed from integers of 32 bits, found one of 8", "T * 2")
-def length_of_a_narrow_constant(x: lp.Array[lp.f32], *, T: lp.Spec[lp.u8] = 4):
-    a = lp.private.array(T * 2, lp.f32)
-
-
-@case("LP2055", "computed from integers of 32 bits, found one of 64", "lp.i32(T)")
-def length_of_a_wide_constant(x: lp.Array[lp.f32], *, T: lp.Spec[lp.i64] = 4):
-    a = lp.private.array(lp.i32(T), lp.f32)
-
-
-@case("LP2055", "computed from integers of 32 bits, found a float", "lp.i32(T)")
+@case("LP2055", "computed from integers, found a float", "lp.i32(T)")
 def length_of_a_float(x: lp.Array[lp.f32], *, T: lp.Spec[lp.f32] = 4.0):
     a = lp.private.array(lp.i32(T), lp.f32)
 

@@ -97,3 +97,40 @@ def test_arithmetic_is_that_of_32_bits(opcode: str, a: int, b: int, expected: in
         SizeNode(opcode=opcode, operands=(0, 1)),
     ]
     assert signed(evaluate(nodes, {5: b})[2]) == expected
+
+
+@pytest.mark.parametrize(
+    ("opcode", "a", "b", "bits", "expected"),
+    [
+        ("SDiv", -7, 2, 8, -3),
+        ("IMul", 100, 2, 8, -56),
+        ("ULessThan", 1, -1, 16, 1),
+        ("SLessThan", -1, 1, 64, 1),
+        ("ShiftLeftLogical", 1, 40, 64, 1 << 40),
+        ("ShiftRightArithmetic", -8, 1, 8, -4),
+        ("ShiftRightArithmetic", -8, -1, 64, -1),
+    ],
+)
+def test_arithmetic_is_that_of_the_bits(opcode: str, a: int, b: int, bits: int, expected: int):
+    nodes = [
+        SizeNode(opcode="constant", operands=(a,), bits=bits),
+        SizeNode(opcode="spec_constant", operands=(5,), bits=bits),
+        SizeNode(opcode=opcode, operands=(0, 1), bits=32 if "Less" in opcode else bits),
+    ]
+    assert signed(evaluate(nodes, {5: b})[2], bits) == expected
+
+
+@pytest.mark.parametrize(
+    ("opcode", "value", "bits", "to", "expected"),
+    [
+        ("SConvert", -3, 8, 32, (1 << 32) - 3),
+        ("UConvert", -3, 8, 32, 253),
+        ("SConvert", (1 << 32) + 8, 64, 32, 8),
+    ],
+)
+def test_conversions_extend_and_cut(opcode: str, value: int, bits: int, to: int, expected: int):
+    nodes = [
+        SizeNode(opcode="spec_constant", operands=(0,), bits=bits),
+        SizeNode(opcode=opcode, operands=(0,), bits=to),
+    ]
+    assert evaluate(nodes, {0: value})[1] == expected

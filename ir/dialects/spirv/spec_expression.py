@@ -26,8 +26,8 @@ BINARY_OPCODES = frozenset(
     )
 )  # fmt: skip
 """Two-operand instructions of integers and bools that OpSpecConstantOp may wrap (SPIR-V 1.6 §3.52.7)."""
-UNARY_OPCODES = frozenset(("SNegate", "Not", "LogicalNot"))
-"""One-operand instructions that it may wrap."""
+UNARY_OPCODES = frozenset(("SNegate", "Not", "LogicalNot", "SConvert"))
+"""One-operand instructions that it may wrap; UConvert only since SPIR-V 1.4."""
 OPERAND_COUNTS = {**dict.fromkeys(BINARY_OPCODES, 2), **dict.fromkeys(UNARY_OPCODES, 1), "Select": 3}
 """How many operands each instruction takes."""
 
