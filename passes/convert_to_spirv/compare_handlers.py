@@ -7,9 +7,11 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.dialects import spirv
+from ...ir.dialects.spirv.types import ArrayType
 from ...ir.narrowing import is_integer_attribute, is_vector_type
 from ...ir.walk import operands_of
 from .function_lowering import FunctionLowering, Handler
+from .launch_place import component
 from .low_bits import shifted
 from .signed_zeros import arms
 from .types import float_type, is_bool
@@ -161,13 +163,35 @@ def _unordered(fn: FunctionLowering, a: SSAValue, b: SSAValue) -> SSAValue:
 def _select(fn: FunctionLowering, op: Operation) -> None:
     condition = fn.value(op.operands[0])
     if_true, if_false = arms(fn, op.operands[1], op.operands[2])
+    chosen = _chosen_parts if fn.module.env.spirv_version < (1, 4) else _chosen
+    fn.values[op.results[0]] = chosen(fn, condition, if_true, if_false)
+
+
+def _chosen(fn: FunctionLowering, condition: SSAValue, if_true: SSAValue, if_false: SSAValue) -> SSAValue:
+    return fn.emit(spirv.SelectOp, (condition, if_true, if_false), if_true.type)
+
+
+def _chosen_parts(
+    fn: FunctionLowering, condition: SSAValue, if_true: SSAValue, if_false: SSAValue
+) -> SSAValue:
+    """The same below SPIR-V 1.4, which chooses no arrays, and vectors by a vector of conditions."""
     type_ = if_true.type
-    # A scalar condition on a vector is SPIR-V 1.4's; before that it is repeated.
-    if fn.module.env.spirv_version < (1, 4) and not is_vector(condition) and is_vector(if_true):
-        bools = fn.module.types.bool_like(type_)
-        count = if_true.type.get_shape()[0] if is_vector_type(if_true.type) else 1
-        condition = fn.emit(spirv.CompositeConstructOp, (condition,) * count, bools)
-    fn.values[op.results[0]] = fn.emit(spirv.SelectOp, (condition, if_true, if_false), type_)
+    if isinstance(type_, ArrayType):
+        parts = [
+            _chosen_parts(fn, condition, *(_part(fn, arm, number) for arm in (if_true, if_false)))
+            for number in range(type_.count.data)
+        ]
+        return fn.emit(spirv.CompositeConstructOp, parts, type_)
+    if is_vector_type(type_) and not is_vector(condition):
+        conditions = (condition,) * type_.element_count()
+        condition = fn.emit(spirv.CompositeConstructOp, conditions, fn.module.types.bool_like(type_))
+    return _chosen(fn, condition, if_true, if_false)
+
+
+def _part(fn: FunctionLowering, array: SSAValue, number: int) -> SSAValue:
+    assert isinstance(array.type, ArrayType)
+    indices = {"indices": component(number)}
+    return fn.emit(spirv.CompositeExtractOp, (array,), array.type.element_type, indices)
 
 
 def is_vector(value: SSAValue) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -194,6 +196,26 @@ def test_bools_and_a_fixed_array_argument(device):
     x = lp.asarray(np.array([0, 3, 3, 4, 1], np.int32), device=device)
     flags[1]([False, False, True, True, True], x, out)
     assert out.numpy().tolist() == [1, 1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("version", [(1, 1), (1, 3)])
+def test_choices_between_arrays_on_every_vulkan(device, version, monkeypatch):
+    """SPIR-V before 1.4, as of Vulkan 1.1, chooses no arrays."""
+
+    @lp.kernel
+    def chosen(x: lp.In[lp.i32], out: lp.Out[lp.i32, 2]):
+        i = lp.global_id(0)
+        a = lp.FixedArray[lp.i32, 2, 2](x[i])
+        b = lp.FixedArray[lp.i32, 2, 2](7)
+        c = a if x[i] > 1 else b
+        d = c if x[i] % 2 else a
+        out[i, 0], out[i, 1] = c[1, x[i] % 2], d[0, 1]
+
+    if version < device.target_env.vulkan_version:
+        monkeypatch.setitem(vars(device), "target_env", replace(device.target_env, vulkan_version=version))
+    out = lp.zeros((4, 2), lp.i32, device=device)
+    chosen[4](lp.asarray(np.arange(4, dtype=np.int32), device=device), out)
+    assert out.numpy().tolist() == [[7, 0], [7, 7], [2, 2], [3, 3]]
 
 
 def test_an_index_out_of_range_is_found_in_debug_mode(device):
