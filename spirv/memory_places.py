@@ -6,8 +6,7 @@ Standard library only.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from .binary import Instruction
 from .module_view import FunctionView, ModuleView
@@ -48,36 +47,6 @@ def holds_addresses(view: ModuleView, type_: int) -> bool:
         elif item.opcode == Op.TypeStruct:
             pending += item.operands
     return False
-
-
-class Origins:
-    """What the values of a valid module were before: copied, or stored and loaded again."""
-
-    def __init__(self, view: ModuleView, through: Collection[int] = ()) -> None:
-        """Takes opcodes of other instructions that hand their operands on."""
-        self._view = view
-        self._through = (Op.CopyObject, *through)
-        self._stores = defaultdict[int, list[int]](list)
-        for function in view.functions:
-            for item in function.instructions():
-                if item.opcode == Op.Store:
-                    self._stores[base_of(view, item.operands[0])].append(item.operands[1])
-
-    def of(self, numbers: Iterable[int]) -> dict[int, bool]:
-        """Returns some values and all that they may have been, and whether each was something else before."""
-        found, pending = dict[int, bool](), [*numbers]
-        while pending:
-            number = pending.pop()
-            if number not in found:
-                before = self._before(self._view.definitions[number])
-                found[number] = bool(before)
-                pending += before
-        return found
-
-    def _before(self, made: Instruction) -> Sequence[int]:
-        if made.opcode == Op.Load:
-            return self._stores.get(base_of(self._view, made.operands[0]), ())
-        return made.operands if made.opcode in self._through else ()
 
 
 class MemoryPlaces:

@@ -2,19 +2,19 @@
 
     %n = OpFNegate %float %x               →       %n = OpFNegate %float of (bits of %x | %zero)
 
-Such a driver (`vk_runtime.quirks`, negated-truths) takes -float(x == y) for 0.0 where they differ.  %x is a choice of
-ones and zeros, and %zero is computed, so that the driver does not know it.  What `passes.convert_to_spirv.signed_zeros`
+Such a driver (`vk_runtime.quirks`, negated-truths) takes -float(x == y) for 0.0 where they differ.  %x is, or may have
+been, a choice of ones and zeros, and %zero is computed, so that the driver does not know it.  What `passes.convert_to_spirv.signed_zeros`
 does for kernels in Python.  Standard library only.
 """
 
 from __future__ import annotations
 
 from .binary import Instruction, Module
-from .memory_places import Origins
 from .module_editor import Body, ModuleEditor
 from .module_view import ModuleView
 from .narrow_integers import integer_of, zeros
 from .opaque_memory import CodeChanges, OpaqueMemory
+from .origins import Origins
 from .tables import Op
 
 _THROUGH = (Op.FConvert, Op.ConvertSToF, Op.ConvertUToF)
@@ -56,12 +56,8 @@ def _hidden(editor: ModuleEditor, body: Body, word: int, item: Instruction) -> i
 def _negates_truth(view: ModuleView, origins: Origins, item: Instruction) -> bool:
     if item.opcode != Op.FNegate:
         return False
-    before = (
-        view.definitions[number]
-        for number, is_handed_on in origins.of(item.operands).items()
-        if not is_handed_on
-    )
-    return all(
+    before = (view.definitions[number] for number in origins.of(item.operands))
+    return any(
         first.opcode == Op.Select and all(_is_one_or_zero(view, arm) for arm in first.operands[1:])
         for first in before
     )

@@ -11,9 +11,9 @@ does not use where it is to keep NaN, infinities and -0.0: that is asked for, to
 from __future__ import annotations
 
 from .binary import Instruction, Module
-from .memory_places import Origins
 from .module_editor import ModuleEditor
 from .opaque_memory import CodeChanges
+from .origins import Origins
 from .tables import GLSL_STD_450, Capability, Decoration, ExecutionMode, Op
 
 _FMA = GLSL_STD_450["Fma"][0]

@@ -10,8 +10,10 @@ import pytest
 
 import lapilli as lp
 from lapilli.ir.target_env import REMEDIES
-from lapilli.spirv.binary import parse, serialise
+from lapilli.spirv import driver_remedies
+from lapilli.spirv.binary import Module, parse, serialise
 from lapilli.spirv.carried_phis import truths_as_words
+from lapilli.spirv.negated_truths import negations_hidden
 from lapilli.spirv.rounded_halves import halves_rounded
 from lapilli.spirv.tables import Op
 from lapilli.spirv.tools import spirv_tools
@@ -304,3 +306,51 @@ def test_negated_truths_keep_the_sign_of_zero(device: lp.Device) -> None:
         _run(device, lp.SourceLanguage.GLSL, NEGATED_DOUBLES, lp.asarray(x, device=device), doubles)
         expected = -(x == 2).astype(np.float64)
         np.testing.assert_array_equal(doubles.numpy().view(np.uint64), expected.view(np.uint64))
+
+
+HANDED_ON = """#version 450
+layout(local_size_x = 8) in;
+layout(binding = 0) buffer X { int x[]; };
+layout(binding = 1) buffer O { vec4 o[]; };
+struct Pair { vec2 both; float one[2]; };
+void turn(inout float value) { value = -value; }
+float chosen(bool which, float a, float b) { if (which) return a; return b; }
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    Pair pair = Pair(vec2(equal(ivec2(x[i]), ivec2(3, 4))), float[2](float(x[i] == 2), 0.5));
+    float turned = float(x[i] == 5);
+    turn(turned);
+    float last = 0.5;
+    for (int k = 0; k < x[i]; k++) last = float(k == 3);
+    o[i] = vec4(-pair.both.y, -pair.one[x[i] / 8], turned, -chosen(x[i] > 1, last, pair.one[1]));
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslang is not installed")
+@pytest.mark.usefixtures("env")
+def test_negated_truths_behind_composites_calls_and_loops(device: lp.Device) -> None:
+    x = np.arange(8, dtype=np.int32)
+    o = lp.zeros((8, 4), lp.f32, device=device)
+    _run(device, lp.SourceLanguage.GLSL, HANDED_ON, lp.asarray(x, device=device), o)
+    truths = np.stack([x == 4, x == 2, x == 5, np.where(x > 1, x == 4, 0.5)], 1)
+    np.testing.assert_array_equal(o.numpy().view(np.uint32), (-truths.astype(np.float32)).view(np.uint32))
+
+
+@pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslang is not installed")
+def test_each_negated_truth_is_hidden(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden: list[int] = []
+
+    def noted(module: Module) -> Module:
+        changed = negations_hidden(module)
+        negated = [item.operands[0] for item in changed.instructions if item.opcode == Op.FNegate]
+        made = {item.result_id: item.opcode for item in changed.instructions}
+        hidden.extend(made[number] == Op.Bitcast for number in negated)
+        return changed
+
+    monkeypatch.setattr(driver_remedies, "negations_hidden", noted)
+    env = replace(device.target_env, loses_negated_truths=True)
+    monkeypatch.setitem(vars(device), "target_env", env)
+    x, o = lp.zeros(8, lp.i32, device=device), lp.zeros((8, 4), lp.f32, device=device)
+    _run(device, lp.SourceLanguage.GLSL, HANDED_ON, x, o)
+    assert hidden == [True] * 4
