@@ -17,7 +17,8 @@ from .clamp_atomics import atomics_clamped
 from .counted_sub_groups import sub_groups_counted
 from .device_image import DeviceImage
 from .low_bits import low_bits_kept
-from .narrow_integers import extrema_compared, negations_kept, ones_divided
+from .narrow_integers import extrema_compared, ones_divided
+from .narrow_negations import negations_kept
 from .negated_truths import negations_hidden
 from .own_positions import positions_owned
 from .rounded_halves import halves_rounded

@@ -1,56 +1,27 @@
-"""Integers of 8 and 16 bits as drivers with faults (`vk_runtime.quirks`) need them.
+"""Integers of 8 and 16 bits as drivers with faults (`vk_runtime.quirks`) need them; negations: `narrow_negations`.
 
-    %n = OpSNegate %char %x                →       %n = OpISub %char %zero %x
     %m = OpExtInst %short %std SMax %a %b  →       %first = OpSGreaterThan %bool %a %b
                                                    %m = OpSelect %short %first %a %b
 
     %q = OpUDiv %char %ones %x             →       the same in 32 bits, of %x + %zero
 
-%zero is computed, so that the driver does not know it.  What `passes.convert_to_spirv.narrow_negations`,
-`extrema_handlers` and `narrow_quotients` do for kernels in Python.  Standard library only.
+%zero is computed, so that the driver does not know it.  What `passes.convert_to_spirv.extrema_handlers` and
+`narrow_quotients` do for kernels in Python.  Standard library only.
 """
 
 from __future__ import annotations
 
 from .binary import Instruction, Module
 from .module_editor import Body, ModuleEditor
-from .module_view import FunctionView
 from .opaque_memory import CodeChanges, OpaqueMemory
 from .tables import GLSL_STD_450, Op
 
-_NARROWS = (Op.UConvert, Op.SConvert)
 _EXTREMA = {
     GLSL_STD_450["SMin"][0]: Op.SLessThan,
     GLSL_STD_450["SMax"][0]: Op.SGreaterThan,
     GLSL_STD_450["UMin"][0]: Op.ULessThan,
     GLSL_STD_450["UMax"][0]: Op.UGreaterThan,
 }
-
-
-def negations_kept(module: Module) -> Module:
-    """Returns a valid module whose negations of 8 and 16 bits are hidden; itself where it has none."""
-    editor, code = ModuleEditor(module), CodeChanges()
-    memory = OpaqueMemory(editor)
-    for function in editor.view.functions:
-        _hide(editor, code, memory, function)
-    return editor.finished(lambda item: memory.around(code, item)) if memory.is_used else module
-
-
-def _hide(editor: ModuleEditor, code: CodeChanges, memory: OpaqueMemory, function: FunctionView) -> None:
-    found = {item: x for item in function.instructions() if (x := _narrowly_negated(editor, item))}
-    if not found:
-        return
-    word = memory.unknown_zero(code.at_begin(function.blocks[0]))
-    for item, negated in found.items():
-        body, type_ = code.before(item), item.result_type or 0
-        if item.opcode not in _NARROWS:
-            zero = zeros(editor, body, word, type_)
-            code.put(item, Instruction(Op.ISub, type_, item.result_id, (zero, negated)))
-            continue
-        # Before it is narrowed: a module that only stores narrow numbers has no arithmetic on them.
-        wide = editor.view.definitions[item.operands[0]].result_type or 0
-        difference = editor.emit(body, Op.ISub, zeros(editor, body, word, wide), negated, type_=wide)
-        code.put(item, item._replace(operands=(difference,)))
 
 
 def zeros(editor: ModuleEditor, body: Body, word: int, type_: int) -> int:
@@ -70,39 +41,6 @@ def integer_of(editor: ModuleEditor, type_: int) -> tuple[Instruction, int]:
     if item.opcode == Op.TypeVector:
         return editor.definition(item.operands[0]), item.operands[1]
     return item, 1
-
-
-def _narrowly_negated(editor: ModuleEditor, item: Instruction) -> int | None:
-    """Returns x of an instruction that gives 8 or 16 bits of -x; else None."""
-    if item.result_type is None or item.opcode not in (Op.SNegate, Op.ISub, Op.IMul, Op.IAdd, *_NARROWS):
-        return None
-    scalar, _ = integer_of(editor, item.result_type)
-    if scalar.opcode != Op.TypeInt or scalar.operands[0] > 16:
-        return None
-    if item.opcode not in _NARROWS:
-        return _negated(editor, item)
-    made = editor.view.definitions[item.operands[0]]
-    before, _ = integer_of(editor, made.result_type or 0)
-    return _negated(editor, made) if before.operands[0] > scalar.operands[0] else None
-
-
-def _negated(editor: ModuleEditor, item: Instruction) -> int | None:
-    """Returns x of an instruction that gives -x, 0 - x, x * -1 or ~x + 1; else None."""
-    if item.opcode == Op.SNegate:
-        return item.operands[0]
-    if item.opcode == Op.ISub:
-        return item.operands[1] if is_constant(editor, item.operands[0], 0) else None
-    if item.opcode == Op.IMul:
-        return _other(editor, item, -1)
-    complement = _other(editor, item, 1) if item.opcode == Op.IAdd else None
-    made = None if complement is None else editor.view.definitions[complement]
-    return made.operands[0] if made is not None and made.opcode == Op.Not else None
-
-
-def _other(editor: ModuleEditor, item: Instruction, number: int) -> int | None:
-    """Returns the operand beside a constant with a number; None where there is no such constant."""
-    lhs, rhs = item.operands
-    return rhs if is_constant(editor, lhs, number) else lhs if is_constant(editor, rhs, number) else None
 
 
 def is_constant(editor: ModuleEditor, value: int, number: int) -> bool:

@@ -3,8 +3,8 @@
     %n = OpFNegate %float %x               →       %n = OpFNegate %float of (bits of %x | %zero)
 
 Such a driver (`vk_runtime.quirks`, negated-truths) takes -float(x == y) for 0.0 where they differ.  %x is, or may have
-been, a choice of ones and zeros, and %zero is computed, so that the driver does not know it.  What `passes.convert_to_spirv.signed_zeros`
-does for kernels in Python.  Standard library only.
+been, a choice of ones and zeros, and %zero is computed, so that the driver does not know it.  What
+`passes.convert_to_spirv.signed_zeros` does for kernels in Python.  Standard library only.
 """
 
 from __future__ import annotations

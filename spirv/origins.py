@@ -48,9 +48,7 @@ class Origins:
             for item in function.instructions():
                 self._note(function, functions, item)
 
-    def _note(
-        self, function: FunctionView, functions: dict[int | None, FunctionView], item: Instruction
-    ) -> None:
+    def _note(self, function: FunctionView, functions: dict[int, FunctionView], item: Instruction) -> None:
         if item.opcode == Op.Store:
             self._stored[base_of(self._view, item.operands[0])].append(item.operands[1])
         elif item.opcode == Op.Variable:
@@ -58,7 +56,7 @@ class Origins:
         elif item.opcode == Op.CopyMemory:
             self._join(*(base_of(self._view, pointer) for pointer in item.operands[:2]))
         elif item.opcode == Op.ReturnValue:
-            self._given[function.result_id or 0] += item.operands
+            self._given[function.result_id] += item.operands
         elif item.opcode == Op.FunctionCall:
             for parameter, value in zip(
                 functions[item.operands[0]].parameters, item.operands[1:], strict=True

@@ -36,10 +36,11 @@ WIDENED_NEGATIONS = Quirk(
     drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
     versions=None,  # tried: 580.159
     fault="Negates behind the widening where a negation of 8 or 16 bits is widened, compared, divided or converted to "
-    "a float: -(-128) is 128 then.  So is 0 - x, x * -1, ~x + 1 and what is negated and then narrowed.",
+    "a float: -(-128) is 128 then.  So is 0 - x, x * -1, ~x + 1 and what is negated and then narrowed, also where the "
+    "driver has to find out the 0, the -1 or the 1.",
     field="widens_negations",
     remedy="TargetEnv.widens_negations: passes/convert_to_spirv/narrow_negations.py; in modules of other compilers "
-    "spirv/narrow_integers.py.",
+    "spirv/narrow_negations.py.",
     test="tests/device/test_narrow_integers.py",
 )
 

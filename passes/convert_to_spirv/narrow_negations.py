@@ -1,7 +1,8 @@
 """Negations of 8 and 16 bits, for drivers that take the widened -(-128) for 128 (`vk_runtime.quirks`).
 
 Such a driver negates behind the widening where the result of a negation is widened, also by a comparison, a division or
-a conversion to a float.  So a zero that it does not know is what is subtracted from.
+a conversion to a float.  So a zero that it does not know is what is subtracted from.  Of (b - b) - a and b * a where b
+is a specialization constant, the operand that it may find out is put together with such a zero.
 """
 
 from __future__ import annotations
@@ -28,13 +29,47 @@ def negation(fn: FunctionLowering, op: Operation) -> SSAValue | None:
     if not is_narrow(type_):
         return None
     is_narrowed = isinstance(op, arith.TruncIOp)
-    negated = _negated(op.operands[0].owner if is_narrowed else op)
+    made = op.operands[0].owner if is_narrowed else op
+    negated = _negated(made)
     if negated is None:
-        return None
+        difference = _with_hidden(fn, made)
+        return fn.emit(spirv.UConvertOp, (difference,), type_) if difference and is_narrowed else difference
     value = fn.value(negated)
     if is_narrowed:
         value = fn.emit(spirv.UConvertOp, (value,), type_)
     return fn.emit(spirv.ISubOp, (zeros_like(fn, value), value), type_)
+
+
+def _with_hidden(fn: FunctionLowering, op: object) -> SSAValue | None:
+    """Returns arithmetic that is a negation for one number of an operand, which is hidden; None where there is none."""
+    if not isinstance(op, arith.SubiOp | arith.MuliOp | arith.AddiOp):
+        return None
+    found = _found_out(fn, op)
+    if found is None:
+        return None
+    operands = [fn.value(value) for value in (op.lhs, op.rhs)]
+    zeros = zeros_like(fn, operands[found])
+    operands[found] = fn.emit(spirv.IAddOp, (operands[found], zeros), zeros.type)
+    return fn.emit(_KINDS[type(op)], operands, operands[found].type)
+
+
+_KINDS: dict[type[Operation], type[Operation]] = {
+    arith.SubiOp: spirv.ISubOp,
+    arith.MuliOp: spirv.IMulOp,
+    arith.AddiOp: spirv.IAddOp,
+}
+
+
+def _found_out(fn: FunctionLowering, op: arith.SubiOp | arith.MuliOp | arith.AddiOp) -> int | None:
+    """Returns which operand, not a literal, the driver may find out to be what makes a negation of an operation."""
+    candidates = (0,) if isinstance(op, arith.SubiOp) else (0, 1)
+    for number in candidates:
+        value, other = op.operands[number], op.operands[1 - number]
+        if isinstance(op, arith.AddiOp) and not isinstance(other.owner, arith.XOrIOp):
+            continue
+        if number_of(value) is None and fn.module.known_numbers.is_known(value):
+            return number
+    return None
 
 
 def is_short(type_: Attribute) -> bool:

@@ -11,7 +11,8 @@ import pytest
 
 import lapilli as lp
 from lapilli.spirv.binary import parse, serialise
-from lapilli.spirv.narrow_integers import negations_kept
+from lapilli.spirv.narrow_negations import negations_kept
+from lapilli.spirv.tables import Op
 from lapilli.spirv.tools import spirv_tools
 
 pytestmark = pytest.mark.device
@@ -21,6 +22,10 @@ VALUES = {
     "z - a": lambda a, b: a.dtype.type(0) - a,
     "a * {T}(-1)": lambda a, b: -a,
     "~a + {T}(1)": lambda a, b: -a,
+    "(b - b) - a": lambda a, b: -a,
+    "NEGATING * a": lambda a, b: -a,
+    "~a + (b - b + {T}(1))": lambda a, b: -a,
+    "{T}(lp.i32(z) - lp.i32(a))": lambda a, b: (-a.astype(np.int32)).astype(a.dtype),
     "-(a + b)": lambda a, b: -(a + b),
     "abs(a)": lambda a, b: abs(a),
     "a + b": lambda a, b: a + b,
@@ -65,8 +70,9 @@ def env(request: pytest.FixtureRequest, device: lp.Device, monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("env")
+@pytest.mark.parametrize("opt_level", [0, 1])
 @pytest.mark.parametrize("name", ["i8", "u8", "i16", "u16"])
-def test_narrow_values_are_used_as_they_are(device: lp.Device, name: str) -> None:
+def test_narrow_values_are_used_as_they_are(device: lp.Device, name: str, opt_level: int) -> None:
     if not all(device.has(aspect) for aspect in ASPECTS[name[1:]]):
         pytest.skip(f"the device lacks {name}")
     dtype = np.dtype({"i": "int", "u": "uint"}[name[0]] + name[1:])
@@ -75,8 +81,10 @@ def test_narrow_values_are_used_as_they_are(device: lp.Device, name: str) -> Non
         f"    o[i, {k}] = {use.replace('{v}', value).replace('{T}', f'lp.{name}')}\n"
         for k, (value, use) in enumerate(cases)
     )
+    ones = np.array(-1).astype(dtype).item()
     kernel = lp.kernel_from_source(
-        f"@lp.kernel\ndef k(xa: lp.In[lp.{name}], xb: lp.In[lp.{name}], o: lp.Out[lp.i32, 2]):\n"
+        f"NEGATING = lp.SpecializationId(lp.{name}, {ones})\n\n"
+        f"@lp.kernel(opt_level={opt_level})\ndef k(xa: lp.In[lp.{name}], xb: lp.In[lp.{name}], o: lp.Out[lp.i32, 2]):\n"
         f"    i = lp.global_id(0)\n    a, b, z = xa[i], xb[i], lp.{name}(0)\n{lines}"
     )
     a, b = _operands(dtype)
@@ -103,6 +111,9 @@ void main() {{
     uint i = gl_GlobalInvocationID.x;
     {T} x = a[i], y = -x, two = {T}(2);
     int which = int(max(x, two) == two) + 2 * int(min(x, two) == two);
+    {T} zero = {T}(0), minus[2] = {{ {T}(1), {T}(-1) }};
+    which += 4 * int(int(zero - x) == int(y)) + 8 * int(int(x * minus[1]) == int(y));
+    which += 16 * int(int((x - x) - x) == int(y));
     o[i] = ivec4(y, int({T}(-int(x))), int({V}(-{V}(x, 1)).x), which);
 }}
 """
@@ -126,7 +137,7 @@ def test_narrow_values_in_glsl(device: lp.Device, name: str, vector: str) -> Non
     lp.Queue(device, context=context).parallel_for(11, kernel, lp.asarray(a, device=device), o).wait()
     with np.errstate(all="ignore"):
         negated = (-a).astype(np.int32)
-    which = (np.maximum(a, 2) == 2) + 2 * (np.minimum(a, 2) == 2)
+    which = (np.maximum(a, 2) == 2) + 2 * (np.minimum(a, 2) == 2) + 28
     np.testing.assert_array_equal(o.numpy(), np.stack([negated, negated, negated, which], 1))
 
 
@@ -192,3 +203,33 @@ def test_modules_that_only_store_narrow_numbers_stay_valid() -> None:
     changed = negations_kept(module)
     assert changed is not module
     assert tools.validate(serialise(changed), "vulkan1.3") is None
+
+
+FOUND_OUT = {
+    "a specialization constant": "%y = OpISub %short %spec %x",
+    "a product": "%y = OpIMul %short %x %spec",
+    "a sum": "%c = OpNot %short %x\n%y = OpIAdd %short %spec %c",
+    "a copy": "%c = OpCopyObject %short %zero\n%y = OpISub %short %c %x",
+    "a difference": "%c = OpISub %short %x %x\n%y = OpISub %short %c %x",
+    "wide": "%w = OpSConvert %int %x\n%c = OpSConvert %int %spec\n%d = OpISub %int %c %w\n%y = OpSConvert %short %d",
+}
+
+
+@pytest.mark.parametrize("made", FOUND_OUT)
+def test_what_a_driver_may_find_out_is_hidden(made: str) -> None:
+    text = STORED.replace("OpCapability StorageBuffer16BitAccess", "OpCapability Int16")
+    text = text.replace("%short2", "%zero = OpConstant %short 0\n%spec = OpSpecConstant %short 0\n%short2", 1)
+    begin = text.index("%n = ")
+    first = "%a = OpCompositeExtract %int %ids 0\n%x = OpSConvert %short %a\n"
+    text = text[:begin].replace("%x = OpVectorShuffle %int2 %ids %ids 0 1\n", "") + first
+    tools = spirv_tools()
+    module = parse(tools.assemble(f"{text}{FOUND_OUT[made]}\nOpReturn\nOpFunctionEnd\n"))
+    changed = negations_kept(module)
+    count = [[item.opcode for item in each.instructions].count(Op.IAdd) for each in (module, changed)]
+    assert count[1] == count[0] + 1
+    assert tools.validate(serialise(changed), "vulkan1.3") is None
+
+
+def test_what_it_cannot_be_is_left_alone() -> None:
+    module = parse(spirv_tools().assemble(STORED.replace("OpSNegate %int2 %x", "OpISub %int2 %x %x")))
+    assert negations_kept(module) is module
