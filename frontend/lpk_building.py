@@ -42,6 +42,7 @@ PORTABLE_ENV = TargetEnv(
     misjudges_low_bits=True,
     loses_negated_truths=True,
     misjudges_absolutes=True,
+    saturates_minima=True,
     narrows_conversions=True,
     fails_on_divided_ones=True,
 )

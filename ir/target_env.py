@@ -150,6 +150,8 @@ class TargetEnv:
     """Whether the driver takes -float(false) for 0.0.  See `vk_runtime.quirks`."""
     misjudges_absolutes: bool = False
     """Whether the driver takes |NaN| for a number, and -0.0 for one that is not negative.  See `vk_runtime.quirks`."""
+    saturates_minima: bool = False
+    """Whether the driver gives 0.0 for max(0.0, min(1.0, NaN)).  See `vk_runtime.quirks`."""
     narrows_conversions: bool = False
     """Whether the driver may convert f32 to fewer bits than those of a u64.  See `vk_runtime.quirks`."""
     fails_on_divided_ones: bool = False
@@ -236,6 +238,7 @@ class TargetEnv:
                 misjudges_low_bits=first.misjudges_low_bits or other.misjudges_low_bits,
                 loses_negated_truths=first.loses_negated_truths or other.loses_negated_truths,
                 misjudges_absolutes=first.misjudges_absolutes or other.misjudges_absolutes,
+                saturates_minima=first.saturates_minima or other.saturates_minima,
                 narrows_conversions=first.narrows_conversions or other.narrows_conversions,
                 fails_on_divided_ones=first.fails_on_divided_ones or other.fails_on_divided_ones,
                 pairs_rounds=first.pairs_rounds or other.pairs_rounds,

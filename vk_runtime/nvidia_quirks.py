@@ -92,6 +92,18 @@ ABSOLUTE_VALUES = Quirk(
     test="tests/device/test_absolute_values.py",
 )
 
+SATURATED_MINIMA = Quirk(
+    name="saturated-minima",
+    drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
+    versions=None,  # tried: 580.159
+    fault="Makes a saturation of max(0, min(1, x)), also where comparisons and selections say so, which gives 0.0 for "
+    "NaN; the minimum is 1.0.",
+    field="saturates_minima",
+    remedy="TargetEnv.saturates_minima: passes/convert_to_spirv/saturations.py.  Modules of other compilers stay as "
+    "they are: GLSL promises nothing about NaN.",
+    test="tests/device/test_saturated_minima.py",
+)
+
 NARROWED_CONVERSIONS = Quirk(
     name="narrowed-conversions",
     drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
@@ -123,6 +135,7 @@ NVIDIA_QUIRKS = (
     LOW_BITS,
     NEGATED_TRUTHS,
     ABSOLUTE_VALUES,
+    SATURATED_MINIMA,
     NARROWED_CONVERSIONS,
     DIVIDED_ONES,
 )

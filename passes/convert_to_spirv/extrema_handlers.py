@@ -15,6 +15,7 @@ from .compare_handlers import SGT, SLT, UGT, ULT, compared
 from .float_expression import FloatExpression
 from .function_lowering import FunctionLowering, Handler
 from .narrow_negations import is_short
+from .saturations import minimum_operands
 from .signed_extrema import may_be_folded
 from .types import float_type, is_bool
 
@@ -47,10 +48,14 @@ def _unsigned_minimum(fn: FunctionLowering, op: Operation) -> None:
     (_LOW_BITS if is_mask else _LEAST)(fn, op)
 
 
-def _extremum_of_numbers(kind: type[Operation], is_first: type[Operation]) -> Handler:
-    """`minnumf` and `maxnumf`, whose result is the number where one operand is NaN: `kind`, or where that takes
+def _plain_minimum(fn: FunctionLowering, op: Operation) -> None:
+    result = op.results[0]
+    fn.values[result] = fn.emit(spirv.GLNMinOp, minimum_operands(fn, op), fn.type(float_type(result.type)))
+
+
+def _extremum_of_numbers(plain: Handler, is_first: type[Operation]) -> Handler:
+    """`minnumf` and `maxnumf`, whose result is the number where one operand is NaN: `plain`, or where that takes
     a driver a dozen instructions, a comparison and a selection, which give the second operand where either is NaN."""
-    plain = floating(kind)
 
     def lower(fn: FunctionLowering, op: Operation) -> None:
         if not fn.module.env.selects_extrema:
@@ -118,8 +123,8 @@ HANDLERS: dict[type[Operation], Handler] = {
     arith.MaxSIOp: _extremum(spirv.GLSMaxOp, spirv.LogicalAndOp, SGT, is_signed=True),
     arith.MinUIOp: _unsigned_minimum,
     arith.MaxUIOp: _extremum(spirv.GLUMaxOp, spirv.LogicalOrOp, UGT, is_signed=False),
-    arith.MinnumfOp: _extremum_of_numbers(spirv.GLNMinOp, spirv.FOrdLessThanOp),
-    arith.MaxnumfOp: _extremum_of_numbers(spirv.GLNMaxOp, spirv.FOrdGreaterThanOp),
+    arith.MinnumfOp: _extremum_of_numbers(_plain_minimum, spirv.FOrdLessThanOp),
+    arith.MaxnumfOp: _extremum_of_numbers(floating(spirv.GLNMaxOp), spirv.FOrdGreaterThanOp),
     arith.MinimumfOp: _ordered_extremum(is_maximum=False),
     arith.MaximumfOp: _ordered_extremum(is_maximum=True),
 }

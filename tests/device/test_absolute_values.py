@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.frontend.interpretation import interpret
+from tests.device.edge_numbers import ASPECTS, ran
 
 pytestmark = pytest.mark.device
 
@@ -25,9 +25,6 @@ NUMBERS = tuple(
     for truth in ("p == 1", "not (x <= x)")
     for first, second in permutations(("0.0", "-0.0", "0.5", "-1.0", "ZERO"), 2)
 )
-SPECS = "LESS = lp.SpecializationId(lp.{0}, -1.5)\nZERO = lp.SpecializationId(lp.{0}, 0.0)\n"
-VALUES = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -0.25)
-ASPECTS = {"f32": None, "f64": lp.Aspect.FP64, "f16": lp.Aspect.FP16}
 
 
 @pytest.fixture(params=[False, True], ids=["", "as elsewhere"])
@@ -43,7 +40,7 @@ def env(request: pytest.FixtureRequest, device: lp.Device, monkeypatch: pytest.M
 @pytest.mark.parametrize("line", ["o[i, {0}] = 1 if {1} else 0", "if {1}:\n        o[i, {0}] = p + 5"])
 def test_orders_of_what_may_be_nan(device: lp.Device, type_: str, line: str) -> None:
     lines = "".join(f"    {line.format(k, truth)}\n" for k, truth in enumerate(TRUTHS))
-    found, expected = _ran(device, type_, len(TRUTHS), "i32", lines)
+    found, expected = ran(device, type_, len(TRUTHS), "i32", lines)
     np.testing.assert_array_equal(found, expected)
 
 
@@ -51,7 +48,7 @@ def test_orders_of_what_may_be_nan(device: lp.Device, type_: str, line: str) -> 
 @pytest.mark.parametrize("type_", list(ASPECTS))
 def test_signs_of_chosen_zeros(device: lp.Device, type_: str) -> None:
     lines = "".join(f"    o[i, {k}] = {number}\n" for k, number in enumerate(NUMBERS))
-    found, expected = _ran(device, type_, len(NUMBERS), type_, lines)
+    found, expected = ran(device, type_, len(NUMBERS), type_, lines)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
 
@@ -62,27 +59,5 @@ def test_a_choice_of_which_one_arm_is_an_absolute_value(device: lp.Device) -> No
         "    r = y\n    if p == 1:\n        r = abs(x)\n    elif p == 2:\n        r = -2.0\n"
         "    o[i, 0] = 1 if r >= -1.0 else 0\n"
     )
-    found, expected = _ran(device, "f32", 1, "i32", lines)
+    found, expected = ran(device, "f32", 1, "i32", lines)
     np.testing.assert_array_equal(found, expected)
-
-
-def _ran(
-    device: lp.Device, type_: str, columns: int, result: str, lines: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns what a kernel of these lines gives on the device and in the interpreter."""
-    if ASPECTS[type_] is not None and not device.has(ASPECTS[type_]):
-        pytest.skip(f"the device lacks {type_}")
-    given = f"xs: lp.In[lp.{type_}], ys: lp.In[lp.{type_}], ps: lp.In[lp.i32], o: lp.Array[lp.{result}, 2]"
-    kernel = lp.kernel_from_source(
-        f"{SPECS.format(type_)}@lp.kernel(contract=False)\ndef k({given}):\n"
-        f"    i = lp.global_id(0)\n    x, y, p = xs[i], ys[i], ps[i]\n{lines}"
-    )
-    numbers = np.array(VALUES, np.dtype(f"float{type_[1:]}"))
-    n = len(VALUES) ** 2
-    arrays = {"xs": np.repeat(numbers, len(VALUES)), "ys": np.tile(numbers, len(VALUES))}
-    arrays["ps"] = np.arange(n, dtype=np.int32) % 3
-    expected = np.zeros((n, columns), np.int32 if result == "i32" else numbers.dtype)
-    interpret(kernel, n, kwargs={**arrays, "o": expected})
-    found = lp.zeros(expected.shape, getattr(lp, result), device=device)
-    kernel[n](**{name: lp.asarray(array, device=device) for name, array in arrays.items()}, o=found)
-    return found.numpy(), expected

@@ -28,7 +28,9 @@ REMEDIES = (
     "misjudges_low_bits",
     "misjudges_short_extrema",
     "narrows_conversions",
+    "misjudges_absolutes",
     "rounds_conversions_twice",
+    "saturates_minima",
     "skips_half_rounding",
     "widens_negations",
 )

@@ -376,6 +376,16 @@ def test_absolute_values(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> 
     assert (found.numpy()[0] != 0) == _has(device, "absolute-values")
 
 
+def test_saturated_minima(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(vars(device), "target_env", replace(device.target_env, saturates_minima=False))
+    kernel = lp.kernel_from_source(
+        "@lp.kernel\ndef k(x: lp.In[lp.f32], o: lp.Out[lp.f32]):\n    o[0] = max(0.0, min(1.0, x[0]))\n"
+    )
+    found = lp.zeros(1, device=device)
+    kernel[1](lp.asarray(np.array([np.nan], np.float32), device=device), found)
+    assert (found.numpy()[0] != 1) == _has(device, "saturated-minima")
+
+
 def test_low_bits(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_remedies, "low_bits_kept", lambda module: module)
     found = _of_wide_numbers(device, "found[0] = (x << 57) > int64_t(0) ? 1.0 : 0.0;", 64.0)
