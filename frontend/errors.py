@@ -196,7 +196,10 @@ _HOST_CODES: dict[str, str] = {
         "A specialization value does not fit the type of its constant: another kind, another shape, "
         "or out of range. A float is never taken for an integer, an integer too large is never cut."
     ),
-    "LP3012": "lp.SpecValues has a value for a constant that the source does not have, or that it cannot have.",
+    "LP3012": (
+        "lp.SpecValues has a value for a constant that the source does not have, two values for one constant, or a "
+        "value that it cannot have."
+    ),
     "LP3011": (
         "A specialization value is given for something that is no specialization constant. Keys of "
         ".spec({…}) are lp.SpecializationId objects."

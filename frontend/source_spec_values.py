@@ -21,9 +21,11 @@ def spec_bytes(
         given: values by name.
 
     Raises:
-        KernelArgumentError: a name that no constant has or that several have, or a value that does not fit.
+        KernelArgumentError: a name that no constant has or that several have, two values of one constant, or a value
+            that does not fit.
     """
     found: dict[SpecializationId, bytes] = {}
+    keys: dict[SpecializationId, int | str] = {}
     for key, value in given.items():
         meant = dict.fromkeys(constant for name, constant in constants if name == key)
         if len(meant) != 1:
@@ -34,5 +36,11 @@ def spec_bytes(
                 code="LP3012",
             )
         (constant,) = meant
-        found[constant] = constant.to_bytes(value)
+        data, first = constant.to_bytes(value), keys.setdefault(constant, key)
+        if found.setdefault(constant, data) != data:
+            raise KernelArgumentError(
+                f"lp.SpecValues: {first!r} and {key!r} are one specialization constant, found {given[first]!r} and "
+                f"{value!r}; expected one value",
+                code="LP3012",
+            )
     return found

@@ -201,9 +201,11 @@ def _by_spec_id(reflection: Reflection, values: Mapping[int | str, object]) -> d
     """Returns values by SpecId.
 
     Raises:
-        KernelArgumentError: a name is unknown or stands for several constants, or a value is no number.
+        KernelArgumentError: a name is unknown or stands for several constants, a constant has two values, or a value
+            is no number.
     """
     found: dict[int, SpecValue] = {}
+    keys: dict[int, int | str] = {}
     for key, value in values.items():
         if not isinstance(value, bool | int | float):
             raise KernelArgumentError(
@@ -222,7 +224,14 @@ def _by_spec_id(reflection: Reflection, values: Mapping[int | str, object]) -> d
                 f"{key!r}; it has {known}",
                 code="LP3012",
             )
-        found[ids.pop()] = value
+        spec_id = ids.pop()
+        first = keys.setdefault(spec_id, key)
+        if found.setdefault(spec_id, value) != value:
+            raise KernelArgumentError(
+                f"lp.SpecValues: {first!r} and {key!r} are one specialization constant, found {values[first]!r} and "
+                f"{value!r}; expected one value",
+                code="LP3012",
+            )
     return found
 
 

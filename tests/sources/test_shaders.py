@@ -88,6 +88,14 @@ def test_a_specialised_work_group_size_is_that_of_the_launch(device, queue, shad
         queue.parallel_for(lp.NdRange((8, 8), (2, 2)), kernel, out)
 
 
+def test_two_values_of_one_constant(shader):
+    shader("spec_constants", lp.SpecValues({"SCALE": 2.0, "NEGATE": True, 2: True}))
+    with pytest.raises(
+        lp.KernelArgumentError, match=r"'NEGATE' and 2 are one .*found True and False; expected one"
+    ):
+        shader("spec_constants", lp.SpecValues({"NEGATE": True, 2: False}))
+
+
 def test_a_specialised_work_group_size_of_0_names_the_constant(shader):
     with pytest.raises(
         lp.InvalidError, match=r"local size \(x, y, z\) is \(0, 1, 1\).*at least 1.*SpecId 10 is 0"

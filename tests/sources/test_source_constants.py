@@ -143,6 +143,15 @@ def test_a_local_size_that_the_text_makes_0(context):
         lp.build(wrong)
 
 
+def test_two_values_of_one_constant(context):
+    one = create(context, source=TEXT[: TEXT.index("@lp.kernel(local_size=(GAIN,))")])
+    lp.build(one, props=[lp.SpecValues({"TILE": 2, "tiles.TILE": 2})])
+    with pytest.raises(
+        lp.KernelArgumentError, match=r"'TILE' and 'tiles.TILE' are one .*found 2 and 3; expected one"
+    ):
+        lp.build(one, props=[lp.SpecValues({"TILE": 2, "tiles.TILE": 3})])
+
+
 def test_values_that_no_constant_takes(source, queue):
     with pytest.raises(lp.KernelArgumentError, match="several specialization constants 'TILE'"):
         lp.build(source, props=[lp.SpecValues({"TILE": 2})])
