@@ -57,6 +57,7 @@ def emit(module: Operation, env: TargetEnv) -> Emitted:
         elif type(op) not in _MODULE_OPS:
             cannot_emit("it is no operation of a module", op)
     _emit_entry_points(context)
+    context.types.decorate_addressed_structs()
     add_module_capabilities(context)
     _emit_header(context)
     return Emitted(binary=context.builder.build(), marks=context.builder.marks())

@@ -73,6 +73,12 @@ class TypeTable:
         self._by_identity: dict[int, int] = {}
         self._kept: list[Attribute] = []
         self._structs: dict[tuple[Attribute, bool], int] = {}
+        self._ahead: dict[Attribute, int | None] = {}
+        """Structs that are being written, each with the pointer to it that its own members have, if any."""
+        self._parts: set[int] = set()
+        """Ids of what structs and arrays consist of."""
+        self._addressed: dict[int, None] = {}
+        """Ids of the structs that buffer addresses point to."""
         self._structural: dict[tuple[int, ...], int] = {}
         self._strides: dict[int, int] = {}
         """Of pointers, by the ids of their types."""
@@ -119,26 +125,45 @@ class TypeTable:
             return self._unique(Op.TypeRuntimeArray, self._block(type_.element_type))
         raise UnemittableError(f"a variable in {storage_class.name} holds a struct, found {type_}")
 
-    def _block(self, type_: StructType) -> int:
+    def _block(self, type_: StructType, *, is_variable: bool = True) -> int:
         fault = layout_fault(type_) if config.verify else None  # SPIRV-Tools finds it as well, in other words
         if fault is not None:
             raise UnemittableError(fault)
-        return self._id_of(type_, True)
+        return self._id_of(type_, is_variable)
 
     def _id_of(self, type_: Attribute, is_block: bool) -> int:
-        encode = _TYPE_ENCODERS.get(type_.name)
-        if encode is None:
-            raise UnemittableError(f"SPIR-V has no type {type_}")
         if type(type_) is not StructType:
+            encode = _TYPE_ENCODERS.get(type_.name)
+            if encode is None:
+                raise UnemittableError(f"SPIR-V has no type {type_}")
             return encode(self, type_)
         # All others are told by their parts' ids; a struct also by the decorations of its members.
         key = (type_, is_block)
         known = self._structs.get(key)
         if known is None:
-            known = self._structs[key] = encode(self, type_)
+            known = self._structs[key] = self._new_struct(type_) if is_block else self._linked_struct(type_)
             if is_block:
                 self._decorate(known, Decoration.Block)
         return known
+
+    def _physical_pointer(self, pointee: StructType) -> int:
+        """Returns the id of a pointer to a struct, declared ahead where it is a part of that struct."""
+        storage_class = StorageClass.PhysicalStorageBuffer
+        if pointee not in self._ahead:
+            struct = self._block(pointee, is_variable=False)
+            self._addressed[struct] = None
+            return self._pointer(storage_class, struct)
+        known = self._ahead[pointee]
+        if known is None:
+            known = self._ahead[pointee] = self._builder.new_id()
+            self._builder.add(Section.GLOBALS, Op.TypeForwardPointer, (known, storage_class))
+        return known
+
+    def decorate_addressed_structs(self) -> None:
+        """Makes blocks of what buffer addresses point to, when all types are known: no part of another is a block."""
+        for struct in self._addressed:
+            if struct not in self._parts:
+                self._decorate(struct, Decoration.Block)
 
     def _unique(self, opcode: int, *operands: int) -> int:
         key = (opcode, *operands)
@@ -189,13 +214,13 @@ class TypeTable:
     def _array(self, type_: Attribute) -> int:
         assert isinstance(type_, ArrayType)
         return self._strided(
-            (Op.TypeArray, self.id(type_.element_type), self.u32(type_.count.data)), type_.stride.data
+            (Op.TypeArray, self._part(type_.element_type), self.u32(type_.count.data)), type_.stride.data
         )
 
     def _spec_array(self, type_: Attribute) -> int:
         assert isinstance(type_, SpecArrayType)
         length = self._symbol_id(type_.length.root_reference.data)
-        return self._unique(Op.TypeArray, self.id(type_.element_type), length)
+        return self._unique(Op.TypeArray, self._part(type_.element_type), length)
 
     def _matrix(self, type_: Attribute) -> int:
         assert isinstance(type_, MatrixType)
@@ -228,7 +253,7 @@ class TypeTable:
 
     def _runtime_array(self, type_: Attribute) -> int:
         assert isinstance(type_, RuntimeArrayType)
-        return self._strided((Op.TypeRuntimeArray, self.id(type_.element_type)), type_.stride.data)
+        return self._strided((Op.TypeRuntimeArray, self._part(type_.element_type)), type_.stride.data)
 
     def _strided(self, words: tuple[int, ...], stride: int) -> int:
         # The stride is a decoration, so arrays that differ only in it need types of their own.
@@ -241,9 +266,23 @@ class TypeTable:
                 self._decorate(known, Decoration.ArrayStride, stride)
         return known
 
-    def _struct(self, type_: Attribute) -> int:
-        assert isinstance(type_, StructType)
-        members = [self.id(member) for member in type_.member_types]
+    def _linked_struct(self, type_: StructType) -> int:
+        """Writes a struct, and behind it the pointer to it that its own members have, if any."""
+        self._ahead[type_] = None
+        result = self._new_struct(type_)
+        pointer = self._ahead.pop(type_)
+        if pointer is not None:
+            words = (StorageClass.PhysicalStorageBuffer, result)
+            self._structural[Op.TypePointer, *words] = pointer
+            self._builder.add(Section.GLOBALS, Op.TypePointer, words, result_id=pointer)
+            self._addressed[result] = None
+        return result
+
+    def _new_struct(self, type_: StructType) -> int:
+        if type_.data.is_reference:
+            raise UnemittableError(f"no struct {type_.identifier} stands around {type_}")
+        elements = [element_type_at(type_, index) for index in range(len(type_.members))]
+        members = [self._part(element) for element in elements if element is not None]
         result = self._builder.add_result(Section.GLOBALS, Op.TypeStruct, members)
         if type_.identifier:
             self._builder.add(Section.DEBUG_NAMES, Op.Name, (result, *encode_string(type_.identifier)))
@@ -254,6 +293,12 @@ class TypeTable:
                 self._decorate_member(result, index, decoration, *(() if value is None else (value,)))
         return result
 
+    def _part(self, type_: Attribute) -> int:
+        """Returns the id of a type that another consists of."""
+        found = self.id(type_)
+        self._parts.add(found)
+        return found
+
     def _decorate_member(self, target: int, index: int, decoration: int, *values: int) -> None:
         self._builder.add(Section.ANNOTATIONS, Op.MemberDecorate, (target, index, decoration, *values))
 
@@ -263,7 +308,7 @@ class TypeTable:
         if storage_class is StorageClass.PhysicalStorageBuffer:
             self._capabilities.add(Cap.PhysicalStorageBufferAddresses)
             if isinstance(type_.pointee, StructType):
-                return self._pointer(storage_class, self._block(type_.pointee))
+                return self._physical_pointer(type_.pointee)
         # A pointer to a whole buffer, passed to a function, has the type of the buffer's variable.
         pointee = type_.pointee
         may_be_block = storage_class in _BLOCK_STORAGE_CLASSES and isinstance(pointee, StructType)
@@ -342,7 +387,6 @@ _TYPE_ENCODERS: dict[str, Callable[[TypeTable, Attribute], int]] = {
     CooperativeMatrixType.name: TypeTable._cooperative_matrix,  # pyright: ignore[reportPrivateUsage]
     SpecArrayType.name: TypeTable._spec_array,  # pyright: ignore[reportPrivateUsage]
     RuntimeArrayType.name: TypeTable._runtime_array,  # pyright: ignore[reportPrivateUsage]
-    StructType.name: TypeTable._struct,  # pyright: ignore[reportPrivateUsage]
     PointerType.name: TypeTable._pointer_type,  # pyright: ignore[reportPrivateUsage]
     "spirv.image": TypeTable._image,  # pyright: ignore[reportPrivateUsage]
     "spirv.sampled_image": TypeTable._sampled_image,  # pyright: ignore[reportPrivateUsage]

@@ -33,6 +33,7 @@ from ...ir.dialects.spirv.enums import (
 )
 from ...ir.dialects.spirv.image_types import ImageShape, ImageType, SampledImageType, SamplerType
 from ...ir.dialects.spirv.matrix_types import CooperativeMatrixType, MatrixType
+from ...ir.dialects.spirv.recursive_structs import written_out
 from ...ir.dialects.spirv.scalars import is_float, is_scalar
 from ...ir.dialects.spirv.types import (
     ArrayType,
@@ -40,6 +41,7 @@ from ...ir.dialects.spirv.types import (
     RuntimeArrayType,
     SpecArrayType,
     StructMember,
+    StructShape,
     StructType,
 )
 from ...ir.narrowing import is_vector_type
@@ -47,7 +49,8 @@ from ..binary import Instruction
 from ..module_view import ModuleView
 from ..tables import Decoration as AnyDecoration
 from ..tables import NewerOp, Op, enumerant_name
-from .errors import unreadable
+from .errors import DeserialisationError, unreadable
+from .recursive_types import recursive_structs
 
 MAX_NESTING: Final = 64
 MAX_PARTS: Final = 1 << 13
@@ -74,9 +77,34 @@ class TypeReader:
         self._parts: dict[int, int] = {}
         self._active: list[int] = []
         self._structs: dict[str, int] = {}
+        self._recursive = recursive_structs(view)
+        self._whole: dict[int, Attribute] = {}
+        """Types of modules with structs that point to themselves, as they are outside of these."""
+        self._bodies: dict[str, StructShape] = {}
 
     def type(self, number: int, user: Instruction | None = None) -> Attribute:
         """Returns the type with an id; raises DeserialisationError where the dialect has none such."""
+        if not self._recursive:
+            return self._part(number, user)
+        known = self._whole.get(number)
+        if known is None:
+            part = self._part(number, user)
+            try:
+                known = self._whole[number] = written_out(part, self._recursive_bodies())
+            except VerifyException as error:
+                unreadable(str(error), self._view.definitions.get(number))
+        return known
+
+    def _recursive_bodies(self) -> dict[str, StructShape]:
+        if not self._bodies:
+            for number in self._recursive:
+                body = self._read(number, self._view.definitions[number])
+                assert isinstance(body, StructType)
+                self._bodies[body.identifier] = body.data
+        return self._bodies
+
+    def _part(self, number: int, user: Instruction | None = None) -> Attribute:
+        """Returns a type in which structs that point to themselves are references."""
         known = self._types.get(number)
         if known is not None:
             if self._active:
@@ -85,17 +113,27 @@ class TypeReader:
         item = self._view.definitions.get(number)
         if item is None:
             unreadable(f"%{number} is no type", user)
+        if number in self._recursive:
+            self._parts[number] = 1
+            found = self._types[number] = StructType.reference(self._identifier(number))
+            return found
+        found = self._types[number] = self._read(number, item)
+        return found
+
+    def _read(self, number: int, item: Instruction) -> Attribute:
         reader = _READERS.get(item.opcode)
         if reader is None:
             unreadable("the dialect has no such type", item)
         if number in self._active:
-            unreadable("a type that contains a pointer to itself is not supported", item)
+            unreadable("a type that contains itself is none", item)
         if len(self._active) >= MAX_NESTING:
             unreadable(f"types are nested more than {MAX_NESTING} deep", item)
         self._active.append(number)
         self._parts[number] = 1
         try:
             found = reader(self, item)
+        except DeserialisationError:
+            raise  # of a type within it
         except (VerifyException, ValueError, IndexError) as error:
             unreadable(str(error) or "its operands are malformed", item)
         finally:
@@ -104,7 +142,6 @@ class TypeReader:
             unreadable(f"the type has more than {MAX_PARTS} parts", item)
         if self._active:
             self._parts[self._active[-1]] += self._parts[number]
-        self._types[number] = found
         return found
 
     def pointer(self, number: int, user: Instruction) -> PointerType:
@@ -149,19 +186,19 @@ class TypeReader:
 
     def _vector(self, item: Instruction) -> Attribute:
         element, count = item.operands[:2]
-        scalar = self.type(element, item)
+        scalar = self._part(element, item)
         if not is_scalar(scalar) or count not in (2, 3, 4):
             unreadable(f"a vector has 2, 3 or 4 scalars, found {count} of {scalar}", item)
         return VectorType(scalar, [count])
 
     def _matrix(self, item: Instruction) -> Attribute:
-        column = self.type(item.operands[0], item)
+        column = self._part(item.operands[0], item)
         if not is_vector_type(column) or not is_float(column.element_type):
             unreadable(f"a column of a matrix is a vector of floats, found {column}", item)
         return MatrixType.get(column, item.operands[1])
 
     def _array(self, item: Instruction) -> Attribute:
-        element, length = self.type(item.operands[0], item), item.operands[1]
+        element, length = self._part(item.operands[0], item), item.operands[1]
         stride = self._stride(item)
         count = self._integer(length)
         if count is not None:
@@ -174,7 +211,7 @@ class TypeReader:
         return SpecArrayType.get(element, symbol)
 
     def _runtime_array(self, item: Instruction) -> Attribute:
-        return RuntimeArrayType.get(self.type(item.operands[0], item), self._stride(item))
+        return RuntimeArrayType.get(self._part(item.operands[0], item), self._stride(item))
 
     def _stride(self, item: Instruction) -> int:
         found = self._view.decoration(item.result_id or 0, AnyDecoration.ArrayStride)
@@ -201,13 +238,15 @@ class TypeReader:
                 offset = value
             else:
                 decorations.append((Decoration(use.decoration), value))
-        return StructMember(self.type(number, item), offset, tuple(decorations))
+        return StructMember(self._part(number, item), offset, tuple(decorations))
 
     def _identifier(self, number: int) -> str:
         """The struct's name; of several with one name the later get a number: MLIR tells them apart by name."""
         name = self._view.names.get(number, "")
         if not _IDENTIFIER.fullmatch(name):
-            return ""
+            if number not in self._recursive:
+                return ""
+            name = f"id_{number}"
         free = name
         suffix = 0
         while self._structs.setdefault(free, number) != number:
@@ -217,14 +256,14 @@ class TypeReader:
 
     def _pointer(self, item: Instruction) -> Attribute:
         storage_class, pointee = item.operands[:2]
-        return PointerType.get(self.type(pointee, item), StorageClass(storage_class))
+        return PointerType.get(self._part(pointee, item), StorageClass(storage_class))
 
     def _image(self, item: Instruction) -> Attribute:
         element, dim, depth, arrayed, sampling, use, image_format = item.operands[:7]
         if len(item.operands) > 7:
             unreadable("an access qualifier belongs to OpenCL", item)
         shape = ImageShape(
-            element=self.type(element, item),
+            element=self._part(element, item),
             dim=Dim(dim),
             depth=ImageDepthInfo(depth),
             arrayed=ImageArrayedInfo(arrayed),
@@ -235,7 +274,7 @@ class TypeReader:
         return ImageType(shape)
 
     def _sampled_image(self, item: Instruction) -> Attribute:
-        return SampledImageType(self.type(item.operands[0], item))
+        return SampledImageType(self._part(item.operands[0], item))
 
     def _sampler(self, _: Instruction) -> Attribute:
         return SamplerType()
@@ -248,7 +287,7 @@ class TypeReader:
             unreadable("scope, rows, columns and use have to be plain constants", item)
         scope, rows, columns, use = known
         return CooperativeMatrixType.get(
-            rows, columns, self.type(element, item), Scope(scope), CooperativeMatrixUse(use)
+            rows, columns, self._part(element, item), Scope(scope), CooperativeMatrixUse(use)
         )
 
 

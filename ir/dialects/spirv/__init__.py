@@ -7,7 +7,7 @@ What is ours beyond MLIR 19 is said where it stands; the largest parts are resul
 Left out, because compute shaders of Vulkan 1.3 cannot have them or because newer instructions do the same:
 what needs derivatives, `Kill` and what else belongs to fragments; geometry, mesh and ray tracing; OpenCL's
 (capability Kernel, Addresses, Groups, Pipes, OpenCL.std); SPV_KHR_shader_ballot and subgroup_vote, which
-GroupNonUniform… replaced; vendors' instructions; structs that contain pointers to themselves.
+GroupNonUniform… replaced; vendors' instructions.
 
 Each family of names is imported when one of them is used: of 300 operations a kernel needs a few dozen.
 """

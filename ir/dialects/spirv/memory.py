@@ -310,8 +310,10 @@ class CopyLogicalOp(SpirvOp):
 
 def _match_logically(a: Attribute, b: Attribute) -> bool:
     if isinstance(a, StructType) and isinstance(b, StructType):
-        pairs = zip(a.member_types, b.member_types, strict=False)
-        return len(a.members) == len(b.members) and all(_match_logically(x, y) for x, y in pairs)
+        if len(a.members) != len(b.members):
+            return False
+        pairs = ((element_type_at(a, place), element_type_at(b, place)) for place in range(len(a.members)))
+        return all(x is not None and y is not None and _match_logically(x, y) for x, y in pairs)
     if isinstance(a, ArrayType) and isinstance(b, ArrayType):
         return a.count == b.count and _match_logically(a.element_type, b.element_type)
     return a == b

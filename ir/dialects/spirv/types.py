@@ -198,14 +198,16 @@ class StructShape:
     identifier: str
     """Its name, empty for a literal struct."""
     members: tuple[StructMember, ...]
+    is_reference: bool = False
+    """Whether it stands inside of the struct of its name and is that struct; it has no members of its own then."""
 
 
 @irdl_attr_definition
 class StructType(Data[StructShape], TypeAttribute):
     """A struct: `!spirv.struct<(f32 [0], i32 [4, NonWritable])>`, named `!spirv.struct<Name, (f32)>`.
 
-    Follows MLIR's StructType, except that a named struct is compared with its members and cannot be
-    recursive.
+    Inside of a named struct `!spirv.struct<Name>` is that struct, behind a pointer; see `recursive_structs`.
+    Follows MLIR's StructType, except that a named struct is compared with its members.
     """
 
     name = "spirv.struct"
@@ -220,6 +222,11 @@ class StructType(Data[StructShape], TypeAttribute):
                 identifier, tuple(m if isinstance(m, StructMember) else StructMember(m) for m in members)
             )
         )
+
+    @classmethod
+    def reference(cls, identifier: str) -> StructType:
+        """Returns what stands for a struct inside of it: `!spirv.struct<Name>`."""
+        return cls(StructShape(identifier, (), is_reference=True))
 
     @property
     def identifier(self) -> str:
@@ -242,20 +249,39 @@ class StructType(Data[StructShape], TypeAttribute):
             raise VerifyException("either all members of a struct have an offset or none has")
         for member in self.members:
             _check_part("a struct holds", member.type)
+        if self.identifier and StructShape(self.identifier, (), is_reference=True) in _held_structs(self):
+            raise VerifyException(f"struct {self.identifier} holds itself; a pointer to itself it could hold")
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> StructShape:
         with parser.in_angle_brackets():
             identifier = parser.parse_optional_identifier()
-            if identifier is not None:
-                parser.parse_punctuation(",")
+            if identifier is not None and parser.parse_optional_punctuation(",") is None:
+                return StructShape(identifier, (), is_reference=True)
             members = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_member(parser))
         return StructShape(identifier or "", tuple(members))
 
     def print_parameter(self, printer: Printer) -> None:
+        if self.data.is_reference:
+            printer.print_string(f"<{self.identifier}>")
+            return
         printer.print_string(f"<{self.identifier}, (" if self.identifier else "<(")
         printer.print_list(self.members, lambda member: _print_member(printer, member))
         printer.print_string(")>")
+
+
+def _held_structs(struct: StructType) -> list[StructShape]:
+    """Returns the structs that a value of a struct holds, behind no pointer."""
+    found: list[StructShape] = []
+    pending = list(struct.member_types)
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ArrayType | RuntimeArrayType | SpecArrayType):
+            pending.append(part.element_type)
+        elif isinstance(part, StructType):
+            found.append(part.data)
+            pending.extend(part.member_types)
+    return found
 
 
 def _parse_member(parser: AttrParser) -> StructMember:
@@ -302,8 +328,9 @@ def element_type_at(type_: Attribute, index: int | None) -> Attribute | None:
     `index` None means "not known": fine for arrays and vectors, never for structs.
     """
     if isinstance(type_, StructType):
-        members = type_.members
-        return members[index].type if index is not None and 0 <= index < len(members) else None
+        if index is None or not 0 <= index < len(type_.members):
+            return None
+        return _member_type(type_, index)
     if isinstance(type_, RuntimeArrayType | SpecArrayType):
         return type_.element_type if index is None or index >= 0 else None
     if isinstance(type_, ArrayType):
@@ -315,6 +342,12 @@ def element_type_at(type_: Attribute, index: int | None) -> Attribute | None:
     if is_vector_type(type_):
         return type_.element_type if index is None or 0 <= index < component_count(type_) else None
     return None
+
+
+def _member_type(type_: StructType, index: int) -> Attribute:
+    from .recursive_structs import member_type  # which is made of the types here
+
+    return member_type(type_, index)
 
 
 def element_count(type_: Attribute) -> int | None:

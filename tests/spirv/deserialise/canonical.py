@@ -12,16 +12,21 @@ class _Canonical:
     def __init__(self, data: bytes) -> None:
         self.view = ModuleView(parse(data))
         self.known: dict[int, str] = {}
+        self.open: list[int] = []
         self.functions: list[int] = []
         self.local: dict[int, str] = {}
 
     def global_(self, number: int) -> str:
         """Writes a type, constant, variable or import as what it is made of."""
+        if number in self.open:  # a struct that contains a pointer to itself
+            return f"up {len(self.open) - self.open.index(number)}"
         if number not in self.known:
             item = self.view.definitions[number]
+            self.open.append(number)
             if item.opcode == Op.Function:
                 if number not in self.functions:
                     self.functions.append(number)
+                self.open.pop()
                 return f"f{self.functions.index(number)}"
             members = [
                 (index, sorted(use[:2] for use in self.view.member_decorations.get((number, index), ())))
@@ -38,6 +43,7 @@ class _Canonical:
                 name, operands = "zero", []
             elif item.opcode == Op.ConstantFalse:
                 name = "zero"
+            self.open.pop()
             own = sorted(use[:2] for use in self.view.decorations.get(number, ()))
             self.known[number] = (
                 f"({name} {kind} {operands} {own} {members if any(m for _, m in members) else ''})"

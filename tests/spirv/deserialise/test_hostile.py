@@ -117,19 +117,6 @@ def test_types_of_types_do_not_explode() -> None:
         deserialise(builder.build())
 
 
-def test_a_pointer_to_itself() -> None:
-    builder = ModuleBuilder((1, 5))
-    builder.add(Section.MEMORY_MODEL, Op.MemoryModel, (0, 1))
-    pointer, node = builder.new_id(), builder.new_id()
-    builder.add(Section.GLOBALS, Op.TypeForwardPointer, (pointer, 5349))
-    builder.add(Section.GLOBALS, Op.TypeStruct, (pointer,), result_id=node)
-    builder.add(Section.GLOBALS, Op.TypePointer, (5349, node), result_id=pointer)
-    private = builder.add_result(Section.GLOBALS, Op.TypePointer, (6, pointer))
-    builder.add_result(Section.GLOBALS, Op.Variable, (6,), result_type=private)
-    with pytest.raises(SpirvError, match="contains a pointer to itself"):
-        deserialise(builder.build())
-
-
 def test_fragment_shaders_are_refused() -> None:
     data = with_body("OpReturn")
     fragment = data.replace(
