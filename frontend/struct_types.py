@@ -217,17 +217,34 @@ def struct(cls: type | None = None, /, *, align: int | None = None) -> Any:
         CompileError: a member's annotation is no value type, or there is none; several structs are inherited from.
     """
     least = 1 if align is None else checked_alignment(align, "@lp.struct(align=…)")
-    names = sys._getframe(1).f_locals  # pyright: ignore[reportPrivateUsage]  # types of the scope around
+    scope = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    within, around = scope.f_globals, scope.f_locals
     if cls is not None:
-        return _make(cls, least, dict(names))
+        return _make(cls, least, _Names(within, dict(around)))
 
     def decorate(decorated: type) -> type:
-        return _make(decorated, least, dict(names))
+        return _make(decorated, least, _Names(within, dict(around)))
 
     return decorate
 
 
-def _make(cls: type, least_alignment: int, names: dict[str, object]) -> type:
+@dataclass(frozen=True)
+class _Names:
+    """What annotations that are texts may name where the decorator stands."""
+
+    within: dict[str, object]
+    """Its globals."""
+    around: dict[str, object]
+    """Its locals."""
+
+    def evaluated(self, cls: type, text: str) -> Any:
+        """Returns what an annotation of a class says; raises whatever Python does."""
+        module = sys.modules.get(cls.__module__)  # None for text that is executed under a name of its own
+        is_here = module is None or self.within.get("__name__") == cls.__module__
+        return eval(text, self.within if is_here else vars(module), self.around)
+
+
+def _make(cls: type, least_alignment: int, names: _Names) -> type:
     from .struct_values import add_methods
 
     if not isinstance(cast(object, cls), type):
@@ -323,7 +340,7 @@ def parameters_of(function: types.FunctionType) -> tuple[inspect.Parameter, ...]
     return tuple(found.parameters.values())
 
 
-def _member(cls: type, name: str, annotation: Any, names: dict[str, object]) -> tuple[Type, int]:
+def _member(cls: type, name: str, annotation: Any, names: _Names) -> tuple[Type, int]:
     """Returns the type and the alignment of one member."""
     what = f"member '{name}' of struct '{cls.__name__}'"
     if name.startswith("__") or name == "dtype":
@@ -332,7 +349,7 @@ def _member(cls: type, name: str, annotation: Any, names: dict[str, object]) -> 
         annotation = annotation.__forward_arg__
     if isinstance(annotation, str):
         try:
-            annotation = eval(annotation, vars(sys.modules.get(cls.__module__, object())), names)
+            annotation = names.evaluated(cls, annotation)
         except CompileError:
             raise
         except Exception as error:  # whatever the expression raises is the user's to read

@@ -181,3 +181,24 @@ def test_a_class_keeps_its_own_equality_and_repr() -> None:
     assert Near(1.0) == Near(1.25)
     assert Near(1.0) != Near(2.0)
     assert repr(Near(1.0)) == "near"
+
+
+@pytest.mark.parametrize("name", ["no_module_has_this_name", "__main__", __name__])
+def test_members_of_text_that_is_executed(name: str) -> None:
+    text = """
+from __future__ import annotations
+import lapilli as lp
+Own = lp.f32x2
+def make():
+    Near = lp.i32
+    @lp.struct
+    class Here:
+        a: Own
+        b: Near
+    return Here
+"""
+    names: dict[str, object] = {"__name__": name}
+    exec(compile(text, "executed", "exec", dont_inherit=True), names)
+    made = names["make"]
+    assert callable(made)
+    assert struct_type(made()).dtype.names == ("a", "b")
