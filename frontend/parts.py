@@ -25,6 +25,7 @@ from .values import (
     Image,
     Scalar,
     Static,
+    Tuple,
     Value,
     describe,
 )
@@ -44,31 +45,42 @@ def array_part(fb: FunctionBuilder, node: ast.expr) -> ElementPart | None:
     Elements of scalar arrays are none: `subscripts` reads them.
     """
     root: ast.expr = node
-    while isinstance(root, ast.Attribute) or (
-        isinstance(root, ast.Subscript) and not isinstance(root.value, ast.Name)
+    while isinstance(root, ast.Attribute | ast.Subscript):
+        array = _array_named(fb, root.value) if isinstance(root, ast.Subscript) else None
+        if array is not None:
+            is_place = not isinstance(array, Image) and not isinstance(array.type.element, ScalarType)
+            return _part_below(fb, node, root) if is_place else None
+        root = root.value
+    return None
+
+
+def _array_named(fb: FunctionBuilder, node: ast.expr) -> Array | None:
+    """Returns the array that a local variable is, or an item of one that is a tuple; None for everything else."""
+    if isinstance(node, ast.Name) and fb.is_local(node.id):
+        # While types are inferred, a variable that holds an array is only known by its type.
+        fb.read_types.add(node.id)
+        found = fb.variable_types.get(node.id) if fb.is_dry else None
+        found = fb.env.get(node.id) if found is None else found
+        return found if isinstance(found, Array) else None
+    root = node
+    while isinstance(root, ast.Subscript) and not any(
+        isinstance(part, ast.Call | ast.NamedExpr) for part in ast.walk(root.slice)
     ):
         root = root.value
-    if not isinstance(root, ast.Subscript):
+    if node is root or not isinstance(root, ast.Name) or not fb.is_local(root.id):
         return None
-    assert isinstance(root.value, ast.Name)
-    if not fb.is_local(root.value.id):
+    if type(fb.evaluate(root)) is not Tuple:
         return None
-    # While types are inferred, a variable that holds an array is only known by its type.
-    fb.read_types.add(root.value.id)
-    array = fb.variable_types.get(root.value.id) if fb.is_dry else None
-    if array is None:
-        array = fb.env.get(root.value.id)
-    if not isinstance(array, Array) or isinstance(array, Image) or isinstance(array.type.element, ScalarType):
-        return None
-    return _part_below(fb, node)
+    found = fb.evaluate(node)  # which takes one item after the other, and nothing else
+    return found if isinstance(found, Array) else None
 
 
-def _part_below(fb: FunctionBuilder, node: ast.expr) -> ElementPart | None:
+def _part_below(fb: FunctionBuilder, node: ast.expr, root: ast.expr) -> ElementPart | None:
     assert isinstance(node, ast.Attribute | ast.Subscript)
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-        element = resolve_element(fb, node)
-        return ElementPart(element, element.array.type.element)
-    outer = _part_below(fb, node.value)
+    if node is root:
+        assert isinstance(node, ast.Subscript)
+        return ElementPart(element := resolve_element(fb, node), element.array.type.element)
+    outer = _part_below(fb, node.value, root)
     if outer is None:
         return None
     if outer.swizzle is not None:

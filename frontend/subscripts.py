@@ -22,7 +22,7 @@ from .function_builder import FunctionBuilder
 from .images import Pixel, image_extent, image_member, load_pixel, pixel_at
 from .intrinsics import Intrinsic
 from .ir_types import INDEX_TYPE, ir_type
-from .types import TypeSpelling
+from .types import ScalarType, TypeSpelling
 from .values import (
     Array,
     Composite,
@@ -44,6 +44,7 @@ from .work_item_values import IdType, Member, WorkItem
 @expression(ast.Subscript)
 def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
     """Compiles the read of ``a[i]``."""
+    from .part_memory import ElementPart
     from .parts import array_part, composite_item, indexed_struct_hint, load_part
 
     part = array_part(fb, node)
@@ -70,7 +71,10 @@ def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
         case Image():
             return load_pixel(fb, _pixel(fb, base, node), node)
         case Array():
-            return load_element(fb, _element(fb, base, node), node)
+            element = _element(fb, base, node)
+            if isinstance(base.type.element, ScalarType):
+                return load_element(fb, element, node)
+            return load_part(fb, ElementPart(element, base.type.element), node)
         case FixedArray():
             found = load_fixed(fb, base, index_values(fb, node), node)
             # Of a variable that has memory a row is a copy, unless it is indexed at once.
