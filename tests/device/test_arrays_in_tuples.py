@@ -31,7 +31,7 @@ def items(a: lp.Array[Cell], b: lp.Array[Cell], out: lp.Out[lp.f32, 2]):
 @lp.kernel
 def chosen(a: lp.Array[lp.f32x2], out: lp.Out[lp.f32x2], first: lp.Const[lp.bool_]):
     i = lp.global_id(0)
-    out[i] = (a if first else out)[i] + (named := a)[i]
+    out[i] = (a if first else out)[i] + (_named := a)[i]
 
 
 @lp.kernel(local_size=4)
