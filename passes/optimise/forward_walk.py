@@ -34,9 +34,13 @@ from .fold_casts import CAST_FOLDS
 from .fold_control_flow import CONTROL_FLOW, replace
 from .fold_floats import FLOAT_FOLDS, UNARY_FOLDS
 from .fold_integers import INTEGER_FOLDS, Fold
+from .fold_ranges import RANGE_FOLDS
 
 FOLDS: dict[str, Fold] = {
-    **{kind.name: fold for kind, fold in {**INTEGER_FOLDS, **FLOAT_FOLDS, **CAST_FOLDS}.items()},
+    **{
+        kind.name: fold
+        for kind, fold in {**INTEGER_FOLDS, **FLOAT_FOLDS, **CAST_FOLDS, **RANGE_FOLDS}.items()
+    },
     **UNARY_FOLDS,
 }
 """How an operation with one result is folded, by its name."""

@@ -149,3 +149,44 @@ def test_zeros_and_nan_become_f16_and_f32_again(device: lp.Device, monkeypatch: 
     halves_and_back[3](lp.asarray(x, device=device), out)
     np.testing.assert_array_equal(np.signbit(out.numpy()[:2, 0]), [False, True])
     assert np.isnan(out.numpy()[2, 0])
+
+
+@lp.kernel
+def of_bounded(
+    words: lp.In[lp.u32],
+    floats: lp.In[lp.f32],
+    parts: lp.Out[lp.f32, 2],
+    whole: lp.Out[lp.u32, 2],
+    signed: lp.Out[lp.i32],
+):
+    i = lp.global_id(0)
+    w = words[i]
+    v = floats[i]
+    parts[i, 0] = lp.f32(w & 255)
+    parts[i, 1] = lp.f32(w >> 8)
+    parts[i, 2] = lp.f32(w >> 1)
+    parts[i, 3] = lp.f32((w & 65535) * 65535)
+    whole[i, 0] = lp.u32(min(max(v, 0.0), 255.0))
+    whole[i, 1] = lp.u32(max(v, 0.0))
+    whole[i, 2] = lp.u32(min(v, 255.0))
+    whole[i, 3] = lp.u32(abs(v))
+    signed[i] = lp.i32(min(max(v, -128.0), 127.0))
+
+
+def test_conversions_of_what_has_bounds(device: lp.Device) -> None:
+    floats = _arguments("f32")
+    words = np.resize(_arguments("u32"), floats.size)
+    parts = lp.zeros((floats.size, 4), device=device)
+    whole = lp.zeros((floats.size, 4), lp.u32, device=device)
+    signed = lp.zeros(floats.size, lp.i32, device=device)
+    of_bounded[floats.size](
+        lp.asarray(words, device=device), lp.asarray(floats, device=device), parts, whole, signed
+    )
+    masked = np.stack([words & 255, words >> 8, words >> 1, (words & 65535) * np.uint32(65535)], axis=1)
+    np.testing.assert_array_equal(parts.numpy(), masked.astype(np.float32))
+    positive = np.fmax(floats, np.float32(0))
+    chosen = (np.fmin(positive, np.float32(255)), positive, np.fmin(floats, np.float32(255)), np.abs(floats))
+    expected = np.stack([_expected(v, np.dtype(np.uint32)) for v in chosen], axis=1)
+    np.testing.assert_array_equal(whole.numpy(), expected)
+    held = np.fmin(np.fmax(floats, np.float32(-128)), np.float32(127))
+    np.testing.assert_array_equal(signed.numpy(), _expected(held, np.dtype(np.int32)))
