@@ -8,9 +8,12 @@ the module loads none of the runtime.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
+from itertools import repeat
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Self, cast
+from weakref import WeakSet
 
 import numpy as np
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 class Array(
     metaclass=PublicNames,
-    internal="buffer has_moved_from replace_buffer require_same signature spelling",
+    internal="buffer has_moved_from replace_buffer require_same share signature spelling",
 ):
     """An array on a device: memory for kernels, with a shape and an element type.
 
@@ -342,9 +345,9 @@ class Array(
     def export_fd(self) -> int:
         """Returns a file descriptor of its memory, for `lp.import_fd` of another process, CUDA or HIP; close it.
 
-        The first export moves the array to memory of its own (`allocation_nbytes`), at whose start it lies; views that
-        were made before keep the old memory.  The exporter must outlive no importer: the memory lives until all have
-        let go of it.
+        The first export moves the array to memory of its own (`allocation_nbytes`), at whose start it lies, and with it
+        arrays that share its memory (`reshape`); NumPy's views that were made before keep the old memory.  The exporter
+        must outlive no importer: the memory lives until all have let go of it.
 
         Raises:
             FeatureNotSupportedError: the device exports no memory.
@@ -360,9 +363,31 @@ class Array(
         return self.buffer.allocation_bytes
 
     def replace_buffer(self, buffer: Buffer) -> None:
-        """Makes it use other memory of the same contents; for `array_sharing`."""
-        self._buffer = buffer
+        """Makes it, and who shares its memory, use other memory of the same contents; for `array_sharing`.
+
+        Call it with the device's lock held.
+        """
+        sharers = self.buffer.sharers or ()
+        moving = {self, *(array for array in sharers if array._buffer is self._buffer)}
+        # In one step of Python's: Ctrl-C may not part them.
+        deque(map(setattr, moving, repeat("_buffer"), repeat(buffer)), maxlen=0)
         tracked.note_change()
+
+    def share(self, shape: tuple[int, ...]) -> Array:
+        """Returns an array of the same elements in the same memory, which moves where this one does.
+
+        Args:
+            shape: of as many elements.
+
+        Raises:
+            InvalidError: the array was released.
+        """
+        with self._device.logical.lock:  # nobody moves it meanwhile
+            made = Array(self._device, shape, self._spelling, self.buffer)
+            if (sharers := self.buffer.sharers) is None:
+                sharers = self.buffer.sharers = WeakSet()
+            sharers.update((self, made))
+        return made
 
     def has_moved_from(self, buffer: Buffer) -> bool:
         """Whether it has other memory since it had this: what was written to `buffer` may be missing there."""

@@ -163,7 +163,7 @@ def host_of_dlpack(source: object, what: str) -> np.ndarray[Any, Any]:
 def _of_array(source: Array, device: Device | str | None, copy: bool | None) -> Array:
     target = source.device if device is None else resolve_device(device)
     if target is source.device and not copy:
-        return Array(source.device, source.shape, source.spelling, source.buffer)
+        return source.share(source.shape)
     if copy is False:
         raise InvalidError(
             f"lp.from_dlpack: the array lies on device '{source.device.selector}', not on '{target.selector}', and "
@@ -192,7 +192,7 @@ def reshaped(array: Array, shape: tuple[int | Sequence[int], ...]) -> Array:
             f"reshape: an array of shape {array.shape} has {array.size} elements, found shape {asked!r}; expected one "
             "of as many"
         )
-    return Array(array.device, extents, array.spelling, array.buffer)
+    return array.share(extents)
 
 
 @user_facing

@@ -15,6 +15,9 @@ from .headers import ffi
 from .tracked import Tracked
 
 if TYPE_CHECKING:
+    from weakref import WeakSet
+
+    from .array import Array
     from .logical_device import LogicalDevice
 
 BUFFER_USAGE = (
@@ -45,6 +48,8 @@ class Buffer(Tracked):
     """That VkDeviceMemory."""
     was_read = False
     """Whether it was downloaded before; see `small_copies`."""
+    sharers: WeakSet[Array] | None = None
+    """The arrays that were ever made of another's memory here, and those others; None where there were none."""
 
     def __init__(self, raw: Any, nbytes: int, serial: int, host_address: int) -> None:
         super().__init__(serial, nbytes)

@@ -227,3 +227,20 @@ def test_a_finaliser_in_the_middle_of_a_launch_moves_nothing(
     refused.clear()
     assert x.buffer is before
     np.testing.assert_array_equal(x.numpy(), np.full(SIZE, 2))
+
+
+@pytest.mark.parametrize("is_exported", ["the array", "its view"])
+def test_arrays_that_share_memory_move_together(device: lp.Device, x: lp.Array, is_exported: str) -> None:
+    """Also in graphs that were recorded before; what was released stays so."""
+    view, again, gone = x.reshape(10, 10), lp.from_dlpack(x), x.ravel()
+    gone.release()
+    with lp.graph() as graph:
+        add_one[SIZE](x)
+        add_one[SIZE](view.ravel())
+    export(x if is_exported == "the array" else view)
+    graph.replay()
+    add_one[SIZE](again)
+    expected = np.full(SIZE, 3)
+    for array in (x, view, again):
+        np.testing.assert_array_equal(array.numpy().ravel(), expected)
+    assert gone.is_released
