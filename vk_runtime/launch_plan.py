@@ -127,17 +127,17 @@ def default_local_size(range_: Sequence[int], limits: DeviceLimits) -> tuple[int
     """Returns the local size of a launch that names none: powers of two, the last dimension widest.
 
     A dimension that the range does not fill gives its share to the others.  A range that would leave processors of a
-    GPU without work is cut into smaller work-groups.
+    GPU without work is cut into smaller work-groups.  No size is below 1, also on a device that is masked to less.
     """
     rank = len(range_)
-    budget = 1 << (min(256, limits.max_work_group_invocations).bit_length() - 1)
+    budget = 1 << (max(1, min(256, limits.max_work_group_invocations)).bit_length() - 1)
     while budget > limits.least_work_group and budget * limits.busy_work_groups > math.prod(range_):
         budget //= 2
     most = tuple(reversed(limits.max_work_group_size[:rank]))
     useful = [1 << max(extent - 1, 0).bit_length() for extent in range_]
     if rank == 1:
         useful[0] = max(useful[0], _LEAST_LINEAR_SIZE)
-    wanted = [min(u, 1 << (m.bit_length() - 1)) for u, m in zip(useful, most, strict=True)]
+    wanted = [min(u, 1 << (max(m, 1).bit_length() - 1)) for u, m in zip(useful, most, strict=True)]
     sizes = [min(size, w) for size, w in zip(_DEFAULT_LOCAL_SIZES[rank], wanted, strict=True)]
     for dimension in range(rank):  # the last one stays wide: neighbours there are neighbours in memory
         while sizes[dimension] > 1 and math.prod(sizes) > budget:
@@ -200,10 +200,11 @@ def plan_launch(
             f"2**{kernel.abi.index_bits - 1} work-items; choose a local size that is a power of two"
         )
     most = tuple(reversed(limits.max_work_group_count[:rank]))
-    if not kernel.abi.is_divisible and any(n > limit for n, limit in zip(groups, most, strict=True)):
+    is_over = any(n > limit for n, limit in zip(groups, most, strict=True))
+    if is_over and (not kernel.abi.is_divisible or 0 in most):
         raise KernelNotSupportedError(
-            f"kernel '{kernel.name}' runs in one dispatch; range {extents} has {groups} work-groups, device "
-            f"'{device_name}' allows at most {most} (maxComputeWorkGroupCount)"
+            f"kernel '{kernel.name}': range {extents} has {groups} work-groups, device '{device_name}' allows at most "
+            f"{most} in one dispatch (maxComputeWorkGroupCount)"
         )
     return LaunchPlan(range_=extents, local=sizes, group_counts=groups, max_group_counts=most)
 

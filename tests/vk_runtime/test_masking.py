@@ -240,6 +240,22 @@ def test_too_few_buffers(device):
         doubled[1](lp.zeros(1, device=masked))
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "match"),
+    [
+        ("max_work_group_size", 0, "max_work_group_size"),
+        ("max_work_item_sizes", (0, 0, 0), "max_work_item_sizes"),
+        ("maxComputeWorkGroupCount", (0, 0, 0), "maxComputeWorkGroupCount"),
+    ],
+)
+def test_a_device_that_runs_no_work_group_says_so(device, name, value, match):
+    masked = device.masked(limits={name: value})
+    x = lp.zeros(8, device=masked)
+    with pytest.raises(lp.KernelNotSupportedError, match=match):
+        doubled[8](x)
+    assert not x.numpy().any()
+
+
 def test_a_higher_value_changes_nothing(device):
     masked = device.masked(limits={"max_work_group_size": 1 << 40, "max_work_item_sizes": (1 << 40,) * 3})
     assert masked.info == device.info
