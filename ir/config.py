@@ -26,6 +26,15 @@ _T = TypeVar("_T")
 _UNSET = object()
 
 
+class Setting:
+    """What a program has set an option to: for good, or for the length of a block."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
 class Option(Generic[_T]):
     """One option: a descriptor that answers what was set, else the environment variable, else the default.
 
@@ -60,7 +69,7 @@ class Option(Generic[_T]):
     def __get__(self, instance: Config | None, owner: type[Config]) -> Option[_T] | _T:
         if instance is None:
             return self
-        found = instance.values.get(self.name, _UNSET)
+        found = instance.set_to(self.name)
         if found is not _UNSET:
             return cast(_T, found)
         # What os.environ keeps the variables in says in 20 ns that there is none, os.environ itself in 700.
@@ -71,11 +80,16 @@ class Option(Generic[_T]):
         return self.checked(text, self.variable) if text else self._default
 
     def __set__(self, instance: Config, value: object) -> None:
-        instance.values[self.name] = self.checked(value, f"lp.config.{self.name}")
-        instance.tell()
+        self._replace(instance, self.checked(value, f"lp.config.{self.name}"))
 
     def __delete__(self, instance: Config) -> None:
-        instance.values.pop(self.name, None)
+        self._replace(instance, _UNSET)
+
+    def _replace(self, instance: Config, value: object) -> None:
+        if settings := instance.values.setdefault(self.name, []):
+            settings[-1].value = value
+        else:
+            settings.append(Setting(value))
         instance.tell()
 
     def checked(self, value: object, spelled: str) -> _T:
@@ -171,12 +185,12 @@ class Config:
     """The options of this process; there is one, ``lp.config``."""
 
     def __init__(self) -> None:
-        self.__dict__["values"] = dict[str, object]()
+        self.__dict__["values"] = dict[str, list[Setting]]()
         self.__dict__["watchers"] = list[Callable[[], None]]()
         self.__dict__["generation"] = object()
 
-    values: dict[str, object]
-    """What the program has set."""
+    values: dict[str, list[Setting]]
+    """What the program has set, that of the block that was entered last behind the others."""
     watchers: list[Callable[[], None]]
     """Are called after the program has set, or unset, an option."""
     generation: object
@@ -229,9 +243,22 @@ class Config:
     reproducer = Option(_path, None, _FOLDER, "Where an internal error of the compiler leaves its input.")
 
     def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(self._known(name), value)
+
+    def set_to(self, name: str) -> object:
+        """Returns what the program has set an option to last, a marker of this module where it has not."""
+        for setting in reversed(self.values.get(name, ())):  # not by [-1]: another thread may end its block
+            return setting.value
+        return _UNSET
+
+    def is_set(self, name: str) -> bool:
+        """Whether the program has set an option."""
+        return self.set_to(name) is not _UNSET
+
+    def _known(self, name: str) -> str:
         if name not in OPTIONS:
             raise InvalidError(f"lp.config has no option {name!r}; there are {', '.join(OPTIONS)}")
-        super().__setattr__(name, value)
+        return name
 
     if not TYPE_CHECKING:  # type checkers find by themselves what is missing
 
@@ -253,14 +280,20 @@ class Config:
         Raises:
             InvalidError: there is no such option, or it does not take that value; nothing is changed then.
         """
-        before = dict(self.values)
+        mine: dict[str, Setting] = {}
+        for name, value in options.items():
+            option = vars(Config)[self._known(name)]
+            mine[name] = Setting(option.checked(value, f"lp.config.{name}"))
         try:
-            for name, value in options.items():
-                setattr(self, name, value)
+            for name, setting in mine.items():
+                self.values.setdefault(name, []).append(setting)
+            self.tell()
             yield self
         finally:
-            self.values.clear()
-            self.values.update(before)
+            # Its own alone, wherever they are: blocks of other threads may have begun since, and end later.
+            for name, setting in mine.items():
+                if setting in (settings := self.values.get(name, [])):
+                    settings.remove(setting)
             self.tell()
 
     def tell(self) -> None:

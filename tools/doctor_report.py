@@ -100,7 +100,7 @@ def _user_names() -> set[str]:
 
 def _options() -> Iterable[Finding]:
     for name in OPTIONS:
-        origin = "program" if name in config.values else "default"
+        origin = "program" if config.is_set(name) else "default"
         variable = f"LAPILLI_{name.upper()}"
         if origin == "default" and os.environ.get(variable):
             origin = variable

@@ -42,6 +42,29 @@ def test_override_restores_what_was_set_before():
     assert (lp.config.dump, lp.config.dump_dir) == ((), None)
 
 
+def test_overrides_that_end_in_another_order_leave_nothing_behind():
+    """As blocks of two threads do."""
+    first, second = (
+        lp.config.override(cache_size=1000, dump_dir="/first"),
+        lp.config.override(cache_size=2000),
+    )
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert (lp.config.cache_size, lp.config.dump_dir) == (2000, None)
+    second.__exit__(None, None, None)
+    assert not lp.config.is_set("cache_size")
+
+
+def test_what_is_set_or_deleted_in_a_block_is_of_the_block():
+    with lp.config.override(cache_size=1000):
+        lp.config.cache_size = 2000
+        assert lp.config.cache_size == 2000
+        del lp.config.cache_size
+        assert not lp.config.is_set("cache_size")
+    assert not lp.config.is_set("cache_size")
+
+
 def test_override_with_a_bad_value_changes_nothing():
     with pytest.raises(lp.InvalidError), lp.config.override(debug=True, cache_size="much"):
         pass
