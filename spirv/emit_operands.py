@@ -114,14 +114,15 @@ def _store(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     return words + _access(op.memory_access, op.alignment) + _memory_scope(context, op.memory_scope)
 
 
-def _copy_memory(_: EmitContext, op: Operation, value: ValueId) -> list[int]:
+def _copy_memory(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     assert isinstance(op, spirv.CopyMemoryOp)
     words = [value(op.target), value(op.source), *_access(op.memory_access, op.alignment)]
+    words += _memory_scope(context, op.memory_scope)
     if op.source_memory_access is not None:
         if op.memory_access is None:
             cannot_emit("a memory access of the source needs one of the target", op)
         words += _access(op.source_memory_access, op.source_alignment)
-    return words
+    return words + _memory_scope(context, op.source_memory_scope)
 
 
 def _composite_extract(_: EmitContext, op: Operation, value: ValueId) -> list[int]:
@@ -290,13 +291,14 @@ def _read_clock(context: EmitContext, op: Operation, _: ValueId) -> list[int]:
 def _matrix_load(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     assert isinstance(op, spirv.KHRCooperativeMatrixLoadOp)
     layout = context.types.u32(op.matrix_layout.data)
-    return [value(op.pointer), layout, value(op.stride), *_access(op.memory_operand, op.alignment)]
+    access = _access(op.memory_operand, op.alignment) + _memory_scope(context, op.memory_scope)
+    return [value(op.pointer), layout, value(op.stride), *access]
 
 
 def _matrix_store(context: EmitContext, op: Operation, value: ValueId) -> list[int]:
     assert isinstance(op, spirv.KHRCooperativeMatrixStoreOp)
     layout = context.types.u32(op.matrix_layout.data)
-    access = _access(op.memory_operand, op.alignment)
+    access = _access(op.memory_operand, op.alignment) + _memory_scope(context, op.memory_scope)
     return [value(op.pointer), value(op.object), layout, value(op.stride), *access]
 
 

@@ -157,16 +157,22 @@ def _flags(kind: type[FlagT], word: int, item: Instruction) -> FlagT:
 
 
 def _access(
-    around: Operands, item: Instruction, words: Sequence[int], prefix: str = ""
+    around: Operands, item: Instruction, words: Sequence[int], prefix: str = "", visible: str = "memory_scope"
 ) -> tuple[dict[str, Attribute], Sequence[int]]:
-    """Reads memory operands; returns properties and the words left."""
+    """Reads memory operands; returns properties and the words left.
+
+    `visible` is the property for the scope that memory becomes visible to.
+    """
     if not words:
         return {}, words
     flags = _flags(enums.MemoryAccess, words[0], item)
     found: dict[str, Attribute] = {f"{prefix}memory_access": attrs.MemoryAccessAttr(flags)}
     rest = list(words[1:])
-    scoped = enums.MemoryAccess.MakePointerAvailable | enums.MemoryAccess.MakePointerVisible
-    wanted = (enums.MemoryAccess.Aligned in flags) + (flags & scoped).value.bit_count()
+    scopes = (
+        (enums.MemoryAccess.MakePointerAvailable, "memory_scope"),
+        (enums.MemoryAccess.MakePointerVisible, visible),
+    )
+    wanted = (enums.MemoryAccess.Aligned in flags) + sum(flag in flags for flag, _ in scopes)
     if len(rest) < wanted:
         unreadable("its memory operands are cut short", item)
     if enums.MemoryAccess.Aligned in flags:
@@ -174,8 +180,9 @@ def _access(
         if alignment >> 31:
             unreadable(f"an alignment of {alignment}", item)
         found[f"{prefix}alignment"] = IntegerAttr(alignment, i32)
-    if flags & scoped:
-        found["memory_scope"] = _scope(around, rest.pop(0), item)
+    for flag, name in scopes:
+        if flag in flags:
+            found[name] = _scope(around, rest.pop(0), item)
     return found, rest
 
 
@@ -197,10 +204,8 @@ def _only(read: tuple[dict[str, Attribute], Sequence[int]], item: Instruction) -
 
 def _copy_memory(around: Operands, item: Instruction, op_class: type[Operation]) -> Operation:
     target, source, *words = _need(item, 2)
-    properties, rest = _access(around, item, words)
-    properties |= _only(_access(around, item, rest, "source_"), item)
-    if "memory_scope" in properties:
-        unreadable("a copy with a scope has no form in the dialect", item)
+    properties, rest = _access(around, item, words, "", "source_memory_scope")
+    properties |= _only(_access(around, item, rest, "source_", "source_memory_scope"), item)
     return _create(around, item, op_class, [target, source], properties)
 
 
@@ -314,8 +319,6 @@ def _layout(around: Operands, number: int, item: Instruction) -> Attribute:
 
 def _matrix_access(around: Operands, item: Instruction, words: Sequence[int]) -> dict[str, Attribute]:
     found = _only(_access(around, item, words), item)
-    if "memory_scope" in found:
-        unreadable("a scope has no form in the dialect here", item)
     return {"memory_operand" if name == "memory_access" else name: value for name, value in found.items()}
 
 

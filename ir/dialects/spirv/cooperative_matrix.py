@@ -11,11 +11,12 @@ from .attributes import (
     CooperativeMatrixLayoutAttr,
     CooperativeMatrixOperandsAttr,
     MemoryAccessAttr,
+    ScopeAttr,
 )
 from .base import SpirvOp, check_kind, check_same, fail
-from .enums import CooperativeMatrixUse, StorageClass
+from .enums import CooperativeMatrixUse, MemoryAccess, StorageClass
 from .matrix_types import CooperativeMatrixType
-from .memory import check_access, pointer_type
+from .memory import check_access, check_scope, pointer_type
 from .scalars import is_float, is_integer, scalar_of
 
 _MEMORY = (StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer, StorageClass.Workgroup)
@@ -47,6 +48,7 @@ class KHRCooperativeMatrixLoadOp(SpirvOp):
     matrix_layout = prop_def(CooperativeMatrixLayoutAttr)
     memory_operand = opt_prop_def(MemoryAccessAttr)
     alignment = opt_prop_def(IntegerAttr)
+    memory_scope = opt_prop_def(ScopeAttr)
     result = result_def()
 
     def verify_(self) -> None:
@@ -54,6 +56,7 @@ class KHRCooperativeMatrixLoadOp(SpirvOp):
         check_kind(self, "its stride", self.stride.type, "integer")
         _matrix(self, "its result", self.result)
         check_access(self, self.memory_operand, self.alignment)
+        check_scope(self, self.memory_operand, self.memory_scope, MemoryAccess.MakePointerVisible)
 
 
 @irdl_op_definition
@@ -68,12 +71,14 @@ class KHRCooperativeMatrixStoreOp(SpirvOp):
     matrix_layout = prop_def(CooperativeMatrixLayoutAttr)
     memory_operand = opt_prop_def(MemoryAccessAttr)
     alignment = opt_prop_def(IntegerAttr)
+    memory_scope = opt_prop_def(ScopeAttr)
 
     def verify_(self) -> None:
         _check_memory(self, self.pointer)
         check_kind(self, "its stride", self.stride.type, "integer")
         _matrix(self, "its object", self.object)
         check_access(self, self.memory_operand, self.alignment)
+        check_scope(self, self.memory_operand, self.memory_scope, MemoryAccess.MakePointerAvailable)
 
 
 @irdl_op_definition

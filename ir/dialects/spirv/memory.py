@@ -48,16 +48,24 @@ def check_access(op: Operation, access: MemoryAccessAttr | None, alignment: Inte
         fail(op, f"expects an alignment that is a power of two, found {alignment.value.data}")
 
 
+_AVAILABLE, _VISIBLE = MemoryAccess.MakePointerAvailable, MemoryAccess.MakePointerVisible
+
+
 def check_scope(
     op: Operation, access: MemoryAccessAttr | None, scope: ScopeAttr | None, flag: MemoryAccess
 ) -> None:
-    """Checks that a scope is given exactly where the access makes memory available or visible."""
-    both = MemoryAccess.MakePointerAvailable | MemoryAccess.MakePointerVisible
-    found = (access.data if access is not None else MemoryAccess.None_) & both
-    if found & ~flag:
-        fail(op, f"can have {flag.name}, found {found.name}")
-    if bool(found) != (scope is not None):
+    """Checks that a scope is given exactly where the access makes memory available or visible, as it can."""
+    _check_flags(op, access, flag)
+    if (access is not None and flag in access.data) != (scope is not None):
         fail(op, f"has a memory_scope if and only if its memory access is {flag.name}")
+
+
+def _check_flags(op: Operation, access: MemoryAccessAttr | None, allowed: MemoryAccess) -> None:
+    found = (access.data if access is not None else MemoryAccess.None_) & (_AVAILABLE | _VISIBLE)
+    if found & ~allowed:
+        fail(op, f"can have {allowed.name}, found {found.name}")
+    if access is not None and found and MemoryAccess.NonPrivatePointer not in access.data:
+        fail(op, f"with {found.name} is NonPrivatePointer, too")
 
 
 def constant_index(value: SSAValue) -> int | None:
@@ -135,7 +143,7 @@ class LoadOp(SpirvOp):
         pointer = pointer_type(self, self.ptr)
         check_same(self, "its result", self.value.type, pointer.pointee)
         check_access(self, self.memory_access, self.alignment)
-        check_scope(self, self.memory_access, self.memory_scope, MemoryAccess.MakePointerVisible)
+        check_scope(self, self.memory_access, self.memory_scope, _VISIBLE)
 
 
 @irdl_op_definition
@@ -159,7 +167,7 @@ class StoreOp(SpirvOp):
         pointer = pointer_type(self, self.ptr)
         check_same(self, "the stored value", self.value.type, pointer.pointee)
         check_access(self, self.memory_access, self.alignment)
-        check_scope(self, self.memory_access, self.memory_scope, MemoryAccess.MakePointerAvailable)
+        check_scope(self, self.memory_access, self.memory_scope, _AVAILABLE)
         if pointer.storage_class.data in (
             StorageClass.Input,
             StorageClass.PushConstant,
@@ -170,7 +178,11 @@ class StoreOp(SpirvOp):
 
 @irdl_op_definition
 class CopyMemoryOp(SpirvOp):
-    """Copies what `source` points to into what `target` points to."""
+    """Copies what `source` points to into what `target` points to.
+
+    `memory_access` is of both unless there is a `source_memory_access`.  `memory_scope` is whom the written memory
+    becomes available to, `source_memory_scope` whom the memory that is read becomes visible to; upstream lacks both.
+    """
 
     name = "spirv.CopyMemory"
 
@@ -178,8 +190,10 @@ class CopyMemoryOp(SpirvOp):
     source = operand_def()
     memory_access = opt_prop_def(MemoryAccessAttr)
     alignment = opt_prop_def(IntegerAttr)
+    memory_scope = opt_prop_def(ScopeAttr)
     source_memory_access = opt_prop_def(MemoryAccessAttr)
     source_alignment = opt_prop_def(IntegerAttr)
+    source_memory_scope = opt_prop_def(ScopeAttr)
 
     def __init__(self, target: SSAValue | Operation, source: SSAValue | Operation):
         super().__init__(operands=[target, source])
@@ -189,6 +203,19 @@ class CopyMemoryOp(SpirvOp):
         check_same(self, "what its source points to", source.pointee, target.pointee)
         check_access(self, self.memory_access, self.alignment)
         check_access(self, self.source_memory_access, self.source_alignment)
+        of_source = self.source_memory_access
+        if of_source is None:
+            _check_flags(self, self.memory_access, _AVAILABLE | _VISIBLE)
+            of_source = self.memory_access
+        else:
+            _check_flags(self, self.memory_access, _AVAILABLE)
+            _check_flags(self, of_source, _VISIBLE)
+        for name, scope, access, flag in (
+            ("memory_scope", self.memory_scope, self.memory_access, _AVAILABLE),
+            ("source_memory_scope", self.source_memory_scope, of_source, _VISIBLE),
+        ):
+            if (scope is not None) != (access is not None and flag in access.data):
+                fail(self, f"has a {name} if and only if the memory access is {flag.name}")
 
 
 class ChainOp(SpirvOp):
