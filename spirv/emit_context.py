@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -16,6 +17,8 @@ from ..ir.dialects.spirv import (
     FunctionCallOp,
     LinkageAttributesAttr,
     ModuleOp,
+    SpecConstantExpressionOp,
+    SpecConstantOp,
     VariableOp,
 )
 from ..ir.dialects.spirv.attributes import FPRoundingModeAttr, ScopeAttr
@@ -24,6 +27,7 @@ from ..ir.location import location_of
 from ..ir.target_env import TargetEnv
 from ..ir.walk import block_operations, operations
 from .binary import ModuleBuilder, Section, encode_string
+from .literals import UnemittableError
 from .tables import Capability, Decoration, Op
 from .type_table import TypeTable
 
@@ -111,7 +115,7 @@ class EmitContext:
         self.builder = ModuleBuilder(env.spirv_version)
         self.capabilities: set[int] = {Capability.Shader}
         self.extensions: set[str] = set()
-        self.types = TypeTable(self.builder, self.capabilities, self.symbol_id)
+        self.types = TypeTable(self.builder, self.capabilities, self.constant_id)
         self.surveys: dict[str, Survey] = {}
         """Of the functions emitted so far, by symbol."""
         self.symbols: dict[str, Operation] = {}
@@ -121,6 +125,8 @@ class EmitContext:
             name = op.properties.get("sym_name")
             if isinstance(name, StringAttr):
                 self.symbols[name.data] = op
+        self.emit_global: Callable[[str], int] = self.symbol_id
+        """Writes a global of a name before what refers to it, and returns its id; `GlobalEmitter` sets it."""
         self._symbol_ids: dict[str, int] = {}
         self._glsl: int | None = None
         self._files: dict[str, int] = {}
@@ -131,6 +137,12 @@ class EmitContext:
         if known is None:
             known = self._symbol_ids[name] = self.builder.new_id()
         return known
+
+    def constant_id(self, name: str) -> int:
+        """Returns the id of a specialization constant that a type refers to; UnemittableError where it is none."""
+        if not isinstance(self.symbols.get(name), SpecConstantOp | SpecConstantExpressionOp):
+            raise UnemittableError(f"the module has no specialization constant @{name}")
+        return self.emit_global(name)
 
     def glsl_set(self) -> int:
         """Returns the id of the imported GLSL.std.450."""

@@ -36,6 +36,7 @@ class GlobalEmitter:
         self._context = context
         self._done: set[str] = set()
         self._by_spec_id: dict[int, int] = {}
+        context.emit_global = self.emit
 
     def emit_all(self) -> None:
         """Emits every specialization constant and global variable, then the local size constants."""

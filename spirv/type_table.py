@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     NoneType,
     Signedness,
+    SymbolRefAttr,
     VectorType,
     i32,
 )
@@ -65,10 +66,10 @@ class TypeTable:
     """
 
     def __init__(
-        self, builder: ModuleBuilder, capabilities: set[int], symbol_id: Callable[[str], int]
+        self, builder: ModuleBuilder, capabilities: set[int], constant_id: Callable[[str], int]
     ) -> None:
         self._builder = builder
-        self._symbol_id = symbol_id
+        self._constant_id = constant_id
         self._capabilities = capabilities
         self._by_identity: dict[int, int] = {}
         self._kept: list[Attribute] = []
@@ -77,7 +78,7 @@ class TypeTable:
         """Structs that are being written, each with the pointer to it that its own members have, if any."""
         self._parts: set[int] = set()
         """Ids of what structs and arrays consist of."""
-        self._addressed: dict[int, None] = {}
+        self._addressed: set[int] = set()
         """Ids of the structs that buffer addresses point to."""
         self._structural: dict[tuple[int, ...], int] = {}
         self._strides: dict[int, int] = {}
@@ -151,7 +152,7 @@ class TypeTable:
         storage_class = StorageClass.PhysicalStorageBuffer
         if pointee not in self._ahead:
             struct = self._block(pointee, is_variable=False)
-            self._addressed[struct] = None
+            self._addressed.add(struct)
             return self._pointer(storage_class, struct)
         known = self._ahead[pointee]
         if known is None:
@@ -161,15 +162,14 @@ class TypeTable:
 
     def decorate_addressed_structs(self) -> None:
         """Makes blocks of what buffer addresses point to, when all types are known: no part of another is a block."""
-        for struct in self._addressed:
-            if struct not in self._parts:
-                self._decorate(struct, Decoration.Block)
+        for struct in sorted(self._addressed - self._parts):
+            self._decorate(struct, Decoration.Block)
 
     def _unique(self, opcode: int, *operands: int) -> int:
-        key = (opcode, *operands)
-        known = self._structural.get(key)
+        known = self._structural.get((opcode, *operands))
         if known is None:
-            known = self._structural[key] = self._builder.add_result(Section.GLOBALS, opcode, operands)
+            known = self._builder.add_result(Section.GLOBALS, opcode, operands)
+            self._structural[opcode, *operands] = known
         return known
 
     def _decorate(self, target: int, decoration: Decoration, *values: int) -> None:
@@ -219,7 +219,7 @@ class TypeTable:
 
     def _spec_array(self, type_: Attribute) -> int:
         assert isinstance(type_, SpecArrayType)
-        length = self._symbol_id(type_.length.root_reference.data)
+        length = self._constant_id(type_.length.root_reference.data)
         return self._unique(Op.TypeArray, self._part(type_.element_type), length)
 
     def _matrix(self, type_: Attribute) -> int:
@@ -231,9 +231,13 @@ class TypeTable:
         self._capabilities.add(NewerCapability.CooperativeMatrixKHR)
         if isinstance(type_.element_type, BFloat16Type):
             self._capabilities.add(NewerCapability.BFloat16CooperativeMatrixKHR)
-        numbers = (type_.scope.data, type_.rows.data, type_.columns.data, type_.use.data)
-        element = self.id(type_.element_type)
-        return self._unique(NewerOp.TypeCooperativeMatrixKHR, element, *map(self.u32, numbers))
+        numbers = [
+            self._constant_id(part.root_reference.data)
+            if isinstance(part, SymbolRefAttr)
+            else self.u32(part.data)
+            for part in (type_.scope, type_.rows, type_.columns, type_.use)
+        ]
+        return self._unique(NewerOp.TypeCooperativeMatrixKHR, self.id(type_.element_type), *numbers)
 
     def _image(self, type_: Attribute) -> int:
         from .image_capabilities import image_capabilities
@@ -275,7 +279,7 @@ class TypeTable:
             words = (StorageClass.PhysicalStorageBuffer, result)
             self._structural[Op.TypePointer, *words] = pointer
             self._builder.add(Section.GLOBALS, Op.TypePointer, words, result_id=pointer)
-            self._addressed[result] = None
+            self._addressed.add(result)
         return result
 
     def _new_struct(self, type_: StructType) -> int:

@@ -25,7 +25,7 @@ from ..core_sub_groups import with_core_sub_groups
 from ..foreign_module import without_tool_instructions
 from ..module_view import FunctionView, ModuleView
 from ..operands import decode_operands
-from ..tables import Decoration, Op, enumerant_name, opcode_name
+from ..tables import Decoration, NewerOp, Op, enumerant_name, opcode_name
 from .buffer_blocks import with_storage_buffers
 from .constants import PLAIN, scalar
 from .errors import DeserialisationError, unreadable
@@ -144,7 +144,13 @@ class _ModuleReader:
 
     def _expressions(self) -> list[int]:
         """Returns the OpSpecConstantOp that something outside of functions refers to."""
-        users = self._view.of_opcode(Op.TypeArray, Op.SpecConstantComposite, Op.ExecutionModeId, Op.Variable)
+        users = self._view.of_opcode(
+            Op.TypeArray,
+            NewerOp.TypeCooperativeMatrixKHR,
+            Op.SpecConstantComposite,
+            Op.ExecutionModeId,
+            Op.Variable,
+        )
         pending = [n for item in users for n in item.operands]
         found: dict[int, None] = {}
         while pending:

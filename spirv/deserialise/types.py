@@ -280,15 +280,23 @@ class TypeReader:
         return SamplerType()
 
     def _cooperative_matrix(self, item: Instruction) -> Attribute:
-        element, *numbers = item.operands
-        values = [self._integer(number) for number in numbers]
-        known = [value for value in values if value is not None]
-        if len(known) != 4:
-            unreadable("scope, rows, columns and use have to be plain constants", item)
-        scope, rows, columns, use = known
+        element, scope, rows, columns, use = item.operands
         return CooperativeMatrixType.get(
-            rows, columns, self._part(element, item), Scope(scope), CooperativeMatrixUse(use)
+            self._number(rows, item),
+            self._number(columns, item),
+            self._part(element, item),
+            Scope(found) if isinstance(found := self._number(scope, item), int) else found,
+            CooperativeMatrixUse(found) if isinstance(found := self._number(use, item), int) else found,
         )
+
+    def _number(self, number: int, user: Instruction) -> int | str:
+        """Returns a plain constant, or the symbol of a specialization constant."""
+        found = self._integer(number)
+        if found is None:
+            found = self._symbol(number)
+        if found is None:
+            unreadable(f"%{number} is no constant", user)
+        return found
 
 
 _READERS: dict[int, Callable[[TypeReader, Instruction], Attribute]] = {

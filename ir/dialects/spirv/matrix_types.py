@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntAttr, VectorType
+from xdsl.dialects.builtin import IntAttr, SymbolRefAttr, VectorType
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -56,27 +56,40 @@ class MatrixType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_attr_definition
 class CooperativeMatrixType(ParametrizedAttribute, TypeAttribute):
-    """A matrix that the work-items of `scope` hold together: `!spirv.coopmatrix<16x8xf16, Subgroup, MatrixA>`."""
+    """A matrix that the work-items of `scope` hold together: `!spirv.coopmatrix<16x8xf16, Subgroup, MatrixA>`.
+
+    Each of its four numbers may be a specialization constant, which upstream lacks:
+    `!spirv.coopmatrix<@rows x 8 x f16, @scope, MatrixA>`.
+    """
 
     name = "spirv.coopmatrix"
 
-    rows: IntAttr
-    columns: IntAttr
+    rows: IntAttr | SymbolRefAttr
+    columns: IntAttr | SymbolRefAttr
     element_type: Attribute
-    scope: ScopeAttr
-    use: CooperativeMatrixUseAttr
+    scope: ScopeAttr | SymbolRefAttr
+    use: CooperativeMatrixUseAttr | SymbolRefAttr
 
     @classmethod
     def get(
-        cls, rows: int, columns: int, element_type: Attribute, scope: Scope, use: CooperativeMatrixUse
+        cls,
+        rows: int | str,
+        columns: int | str,
+        element_type: Attribute,
+        scope: Scope | str,
+        use: CooperativeMatrixUse | str,
     ) -> CooperativeMatrixType:
-        """Returns the type of `rows` × `columns` elements."""
+        """Returns the type of `rows` × `columns` elements; a text names a specialization constant."""
         return cls(
-            IntAttr(rows), IntAttr(columns), element_type, ScopeAttr(scope), CooperativeMatrixUseAttr(use)
+            SymbolRefAttr(rows) if isinstance(rows, str) else IntAttr(rows),
+            SymbolRefAttr(columns) if isinstance(columns, str) else IntAttr(columns),
+            element_type,
+            SymbolRefAttr(scope) if isinstance(scope, str) else ScopeAttr(scope),
+            SymbolRefAttr(use) if isinstance(use, str) else CooperativeMatrixUseAttr(use),
         )
 
     def verify(self) -> None:
-        if self.rows.data < 1 or self.columns.data < 1:
+        if any(isinstance(count, IntAttr) and count.data < 1 for count in (self.rows, self.columns)):
             raise VerifyException("a cooperative matrix has at least one row and one column")
         if not (is_integer(self.element_type) or is_float(self.element_type)):
             raise VerifyException(f"a cooperative matrix holds numbers, found {self.element_type}")
@@ -84,22 +97,49 @@ class CooperativeMatrixType(ParametrizedAttribute, TypeAttribute):
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
-            rows = parser.parse_shape_dimension(allow_dynamic=False)
-            parser.parse_shape_delimiter()
-            columns = parser.parse_shape_dimension(allow_dynamic=False)
-            parser.parse_shape_delimiter()
+            rows = _parse_count(parser)
+            columns = _parse_count(parser)
             element_type = parser.parse_type()
             parser.parse_punctuation(",")
-            scope = ScopeAttr(parse_enumerant(parser, Scope))
+            scope = _parse_symbol(parser) or ScopeAttr(parse_enumerant(parser, Scope))
             parser.parse_punctuation(",")
-            use = CooperativeMatrixUseAttr(parse_enumerant(parser, CooperativeMatrixUse))
-            return IntAttr(rows), IntAttr(columns), element_type, scope, use
+            use = _parse_symbol(parser) or CooperativeMatrixUseAttr(
+                parse_enumerant(parser, CooperativeMatrixUse)
+            )
+            return rows, columns, element_type, scope, use
 
     def print_parameters(self, printer: Printer) -> None:
+        counts = (self.rows, self.columns)
+        by = "x" if all(isinstance(count, IntAttr) for count in counts) else " x "
         with printer.in_angle_brackets():
-            printer.print_string(f"{self.rows.data}x{self.columns.data}x")
+            for count in counts:
+                if isinstance(count, IntAttr):
+                    printer.print_string(str(count.data))
+                else:
+                    printer.print_symbol_name(count.root_reference.data)
+                printer.print_string(by)
             printer.print_attribute(self.element_type)
-            printer.print_string(f", {self.scope.data.name}, {self.use.data.name}")
+            for part in (self.scope, self.use):
+                printer.print_string(", ")
+                if isinstance(part, SymbolRefAttr):
+                    printer.print_symbol_name(part.root_reference.data)
+                else:
+                    printer.print_string(part.data.name)
+
+
+def _parse_symbol(parser: AttrParser) -> SymbolRefAttr | None:
+    name = parser.parse_optional_symbol_name()
+    return None if name is None else SymbolRefAttr(name)
+
+
+def _parse_count(parser: AttrParser) -> IntAttr | SymbolRefAttr:
+    symbol = _parse_symbol(parser)
+    if symbol is not None:
+        parser.parse_characters("x")
+        return symbol
+    count = IntAttr(parser.parse_shape_dimension(allow_dynamic=False))
+    parser.parse_shape_delimiter()
+    return count
 
 
 TYPES: list[type[Attribute]] = [MatrixType, CooperativeMatrixType]
