@@ -292,9 +292,9 @@ class LogicalDevice(DeviceState):
         self.busy.clear()
 
     def wait_idle(self) -> None:
-        """Submits what is recorded and waits for every queue."""
+        """Submits what is recorded and waits for every queue; what kernels report is for whoever waits for them."""
         for queue in tuple(self.busy):
-            queue.wait()
+            queue.finish()
 
     def close(self) -> None:
         """Waits for the device, then destroys everything on it and the VkDevice; idempotent.
@@ -304,20 +304,30 @@ class LogicalDevice(DeviceState):
         """
         for queue in self._streams():  # its thread calls functions that may need the lock
             queue.stop_watching()
-        held = HeldLocks()
-        try:
-            if not held.take(self.lock, timeout_s=_PATIENCE_S):
-                logger.warning("'%s' is in use by another thread, and is not closed", self.name)
-            elif not self.is_closed:
-                has_ended = self._finish()
-                self.is_closed = self.is_unusable = True
-                if has_ended and self._is_left_alone():
-                    self._destroy()
-        finally:
-            held.give_back()
+        # Twice: what takes printed lines may launch, in other threads too, and finds the device as it was.
+        for is_last in (False, True):
+            read: list[Queue] = []
+            held = HeldLocks()
+            try:
+                if not held.take(self.lock, timeout_s=_PATIENCE_S):
+                    logger.warning("'%s' is in use by another thread, and is not closed", self.name)
+                    return
+                if self.is_closed:
+                    return
+                has_ended = self._finish(read)
+                if is_last:
+                    self._end(has_ended)
+            finally:
+                held.give_back()
+            for queue in read:
+                queue.show_last()
 
-    def _finish(self) -> bool:
-        """Waits for the work, and does what is owed to it; returns whether it has ended, or will in finite time."""
+    def _finish(self, read: list[Queue]) -> bool:
+        """Waits for the work, and does what is owed to it; returns whether it has ended, or will in finite time.
+
+        Args:
+            read: gets the queues whose reports are to be shown.
+        """
         if self.is_lost:
             return not self.is_hung
         if getattr(sys, "last_type", None) is KeyboardInterrupt:  # it ended the program: nobody wants to wait
@@ -325,15 +335,22 @@ class LogicalDevice(DeviceState):
                 self.collect()
             if self.busy:
                 return False
-        from .quiet import quiet
-
-        with contextlib.suppress(Error), quiet():
+        with contextlib.suppress(Error):
             self.wait_idle()  # in slices: vkDeviceWaitIdle hears of no Ctrl-C and of no watchdog
         with contextlib.suppress(Error):
-            self.pipelines.cache.save()
             for queue in living(self.queues):
-                queue.end_reports()
+                queue.read_last()
+                read.append(queue)
         return not self.is_hung
+
+    def _end(self, has_ended: bool) -> None:
+        """Makes every later use an error, and destroys the device where that is safe."""
+        if has_ended and not self.is_lost:
+            with contextlib.suppress(Error):
+                self.pipelines.cache.save()
+        self.is_closed = self.is_unusable = True
+        if has_ended and self._is_left_alone():
+            self._destroy()
 
     def _is_left_alone(self) -> bool:
         """Whether nothing runs, no thread is inside any more, and nobody sees the memory."""

@@ -27,7 +27,6 @@ from .memory_block import Place
 from .memory_blocks import BlockStore
 from .memory_plan import MemoryPlan
 from .memory_stats import HeapCounts, HeapStats, read_budget
-from .quiet import quiet
 from .spare_buffers import LARGEST, BufferStorage, SpareBuffers
 
 if TYPE_CHECKING:
@@ -170,8 +169,7 @@ class MemoryAllocator:
             logger.debug("no memory for %s on %s; collecting garbage", what, self._device.name)
         gc.collect()
         if waits and self._device.half_way is None:  # nothing can be submitted in the middle of a command
-            with quiet():  # what kernels report is for whoever waits for them
-                self._device.wait_idle()
+            self._device.wait_idle()
         self._device.collect()
         self._spares.clear()
         self._blocks.release_empty()

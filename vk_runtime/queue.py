@@ -26,7 +26,7 @@ from .asynchronous_errors import AsynchronousErrors
 from .backend import NotThere, VulkanObject
 from .command_stream import CommandStream
 from .event import Event
-from .quiet import is_quiet
+from .quiet import is_quiet, quiet
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,11 +65,11 @@ class Queue(
     CommandStream,
     metaclass=PublicNames,
     internal="""
-    abandon argument_block barrier begin_command block_until close completed downloads drop_recording end_reports
-    event has_reports in_flight is_closed is_closing is_timed known last_value latest note_error note_launch open order
-    points poll progress record recording repeated reports require_open retire running semaphore stop_watching
-    submit_after submit_batch submit_up_to timestamp_period_ns transfers vk_queue wait_for wait_for_other_devices
-    wait_for_own_device wait_on_device wait_slice watch
+    abandon argument_block barrier begin_command block_until close completed downloads drop_recording event finish
+    has_reports in_flight is_closed is_closing is_timed known last_value latest note_error note_launch open order
+    points poll progress read_last record recording repeated reports require_open retire running semaphore show_last
+    stop_watching submit_after submit_batch submit_up_to timestamp_period_ns transfers vk_queue wait_for
+    wait_for_other_devices wait_for_own_device wait_on_device wait_slice watch
     """,
 ):
     """A queue of one device.  Threads may share it.
@@ -348,6 +348,11 @@ class Queue(
         except Error as error:
             raise for_user(error)  # noqa: B904 - it is the same error
 
+    def finish(self) -> None:
+        """Waits for everything, and tells of nothing that happened: nobody asked for it.  The lock may be held."""
+        with quiet():
+            self._wait_for_all()
+
     def _wait_for_all(self) -> None:
         if self._logical.is_lost or self._logical.is_forked:
             self._logical.require_usable()  # what was recorded is gone, and would look like done
@@ -364,21 +369,23 @@ class Queue(
             return graph.last_event(self)
         return Event(self, self.last_value)
 
-    def end_reports(self) -> None:
-        """Shows what kernels reported that nobody has waited for; the device is idle."""
+    def read_last(self) -> None:
+        """Reads what kernels reported that nobody has waited for; the device is idle, and its lock held."""
         if self._reports is not None:
-            self._show_last(self._reports)
+            self._reports.read(self._logical, self._submitted, self.note_error)
+
+    def show_last(self) -> None:
+        """Tells what was read last.  Call it without the lock: `sys.stdout` and handlers may launch, in other threads
+        too."""
+        try:
+            if self._reports is not None:
+                self._reports.printer.show()
+        except Exception as error:  # sys.stdout may be closed by now, or anything else
+            logger.error("printed lines are lost: %s", error)
         try:
             self.throw_asynchronous()
         except Exception as error:  # nobody waits any more: a handler's own error goes to the log, too
             logger.error("%s", error)
-
-    def _show_last(self, reports: QueueReports) -> None:
-        reports.read(self._logical, self._submitted, self.note_error)
-        try:
-            reports.printer.show()
-        except Exception as error:  # sys.stdout may be closed by now, or anything else
-            logger.error("printed lines are lost: %s", error)
 
     def close(self) -> None:
         """Waits for the queue's work and gives it up; later use raises.

@@ -135,7 +135,7 @@ class SubmittedCommands(Handle):
         """Waits until the timeline reaches `value`."""
 
     @abstractmethod
-    def wait(self) -> None:
+    def finish(self) -> None:
         """Submits what is recorded and waits for everything in it."""
 
     def require_open(self) -> None:

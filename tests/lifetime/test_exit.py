@@ -82,6 +82,54 @@ print(logical.is_destroyed)
     assert done.stderr == "printed lines are lost: mine\n"
 
 
+@pytest.mark.parametrize("is_interpreted", [False, True])
+@pytest.mark.parametrize(
+    "launch", ["add[1](x).wait()", "say[1](y)", "say[1].on(lp.Queue())(x).wait()", "x.numpy()"]
+)
+def test_a_stdout_that_waits_for_a_launch_of_another_thread_at_the_end(tmp_path, launch, is_interpreted):
+    """It hung: the lines of the last launches were written with the device's lock held."""
+    program = f"""
+import sys, threading
+import lapilli as lp
+@lp.kernel
+def add(x: lp.Array[lp.f32]):
+    x[lp.global_id(0)] += 1.0
+@lp.kernel
+def say(x: lp.Array[lp.f32]):
+    x[0] += 1.0
+    print("line", x[0])
+class Launching:
+    has_launched = False
+    def write(self, text):
+        really.write(text)
+        if not self.has_launched:
+            self.has_launched = True
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join(30)
+            really.write("hangs" if thread.is_alive() else "ended")
+    def flush(self): really.flush()
+def work():
+    {launch}
+x, y = lp.zeros(1), lp.zeros(1)
+say[1](x)
+really, sys.stdout = sys.stdout, Launching()
+"""
+    (tmp_path / "program.py").write_text(program, "utf-8")
+    done = subprocess.run(
+        [sys.executable, tmp_path / "program.py"],
+        env=os.environ | {"LAPILLI_INTERPRET": str(int(is_interpreted))},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    told = {"say[1](y)": "line 1.0\n", "say[1].on(lp.Queue())(x).wait()": "line 2.0\n"}.get(launch, "")
+    first, rest = done.stdout[:9], done.stdout[9:]
+    assert (done.returncode, first, done.stderr) == (0, "line 1.0\n", "")
+    assert rest in (f"ended{told}", f"{told}ended")
+
+
 @pytest.mark.native_only("launches of the interpreter have ended when they return")
 def test_callbacks_that_watch_what_they_launch_end_with_the_program(tmp_path):
     ends_in_silence(
