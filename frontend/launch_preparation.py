@@ -29,7 +29,7 @@ from .compile import Executable, environment_of, executable_for
 from .constant_arguments import Constants
 from .function_attributes import attributes_of
 from .launch_local_size import launch_local_size
-from .ranges import LaunchRange, NdRange, launch_range
+from .ranges import LaunchRange, dimensions_of, launch_range
 
 if TYPE_CHECKING:
     from ..vk_runtime.coarse_record import CoarseRecord
@@ -72,7 +72,7 @@ def prepare_launch(
         env: what to compile for; None: the device's environment, for some ranges with coarsening.
     """
     argument_checker_of(kernel).check(values, device)
-    rank = kernel.signature.rank or _rank_of(range_)
+    rank = kernel.signature.rank or (1 if range_ is SINGLE_TASK else dimensions_of(range_))
     executable = executable_for(kernel, rank, device, env, constants=constants)
     limit = 1 << (kernel.options.index.bits - 1)
     checked = _single(executable.kernel) if range_ is SINGLE_TASK else launch_range(range_, limit=limit)
@@ -169,21 +169,6 @@ def prepared_by_address(
             raise error from None
         kernel.records[key] = found
     return cast(Prepared, found)
-
-
-def _rank_of(range_: object) -> int:
-    """Returns the number of dimensions of a range; a range that has none to speak of raises at once."""
-    if range_ is SINGLE_TASK:
-        return 1
-    extents = range_.global_ if isinstance(range_, NdRange) else range_
-    if isinstance(extents, Sequence) and not isinstance(extents, str | bytes | bytearray):
-        rank = len(cast("Sequence[object]", extents))
-        if 1 <= rank <= 3:
-            return rank
-        launch_range(range_)
-    elif not hasattr(extents, "__index__"):
-        launch_range(range_)
-    return 1
 
 
 def _single(info: KernelInfo) -> LaunchRange:

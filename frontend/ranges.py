@@ -157,6 +157,18 @@ def launch_range(value: object, *, limit: int = INDEX_LIMIT) -> LaunchRange:
     return LaunchRange(extents, local)
 
 
+def dimensions_of(value: object) -> int:
+    """Returns the number of dimensions of what was given as ``k[value]``: kernels are built for one, and then the range
+    is checked.
+
+    Raises:
+        NdRangeError: it is no integers, so that no build could be for it.
+    """
+    if isinstance(value, NdRange):
+        return len(_integers(value.global_, "global range"))
+    return len(_integers(value, "range"))
+
+
 def normalise_range(value: object, *, what: str = "range", limit: int = INDEX_LIMIT) -> tuple[int, ...]:
     """Returns a range as a tuple of 1 to 3 Python ints.
 

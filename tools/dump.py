@@ -1,8 +1,8 @@
 """``lapilli dump FILE:KERNEL --stage STAGE``: one stage of a kernel on its way from Python to SPIR-V.
 
 FILE is executed as an imported module is, so what stands under ``if __name__ == "__main__":`` does not run.
-KERNEL is the kernel's own name or that of the function; where a file has one kernel, ``:KERNEL`` may be left
-out.
+KERNEL is the kernel's own name or that of the function, ``Class.kernel`` in a class; where a file has one kernel,
+``:KERNEL`` may be left out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 from types import ModuleType
@@ -124,7 +125,7 @@ def _place_in(path: Path, error: BaseException) -> str:
 
 def find_kernel(module: ModuleType, name: str | None, path: Path) -> KernelFunction:
     """Returns the kernel of a module that is called `name`, or its only one."""
-    kernels = _kernels(vars(module))
+    kernels = _kernels(module)
     distinct = set(kernels.values())
     if name is None and len(distinct) == 1:
         return distinct.pop()
@@ -132,14 +133,27 @@ def find_kernel(module: ModuleType, name: str | None, path: Path) -> KernelFunct
         return kernels[name]
     if not kernels:
         raise UnknownKernelError(f"{path} has no kernel; expected a function with @lp.kernel")
-    found = ", ".join(repr(name) if not name.isidentifier() else name for name in sorted(kernels))
+    found = ", ".join(
+        name if all(map(str.isidentifier, name.split("."))) else repr(name) for name in sorted(kernels)
+    )
     wanted = "several kernels" if name is None else f"no kernel '{name}'"
     raise UnknownKernelError(f"{path} has {wanted}; expected one of: {found}")
 
 
-def _kernels(names: Mapping[str, object]) -> dict[str, KernelFunction]:
-    """Kernels by variable, and by their own name where no variable has it."""
+def _kernels(module: ModuleType) -> dict[str, KernelFunction]:
+    """Kernels by variable, also of classes, and by their own name where nothing else has it."""
+    kernels = dict(_variables(vars(module), module.__name__, ""))
+    counts = Counter(kernel.name for kernel in set(kernels.values()))
+    return {kernel.name: kernel for kernel in kernels.values() if counts[kernel.name] == 1} | kernels
+
+
+def _variables(names: Mapping[str, object], module: str, prefix: str) -> Iterator[tuple[str, KernelFunction]]:
+    """Yields the kernels of a module or class as they are written, ``Class.kernel``."""
     from ..frontend.kernel import KernelFunction
 
-    kernels = {name: value for name, value in names.items() if isinstance(value, KernelFunction)}
-    return {kernel.name: kernel for kernel in kernels.values()} | kernels
+    for name, bound in names.items():
+        value: object = bound.__func__ if isinstance(bound, staticmethod) else bound
+        if isinstance(value, KernelFunction):
+            yield prefix + name, value
+        elif isinstance(value, type) and (value.__module__, value.__qualname__) == (module, prefix + name):
+            yield from _variables(vars(value), module, f"{prefix}{name}.")

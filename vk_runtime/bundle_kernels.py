@@ -22,7 +22,8 @@ def find_kernel(
         what: the member that was called, for messages.
         ids: of the bundle's kernels.
         images: of the bundle; kernels from source, whose ids are not among `ids`, are found by their names.
-        kernel: an id, a kernel function, or a name: module-qualified, or short where that is unambiguous.
+        kernel: an id, a kernel function, or a name: module-qualified, or short where that is unambiguous, or what
+            `DeviceImage.kernels` calls it.
 
     Raises:
         InvalidError: the name is that of several kernels.
@@ -34,6 +35,9 @@ def find_kernel(
             raise no_kernel(what, kernel)
         return found if found in ids else None
     named = [id_ for id_ in ids if id_.qualified_name == kernel] or [id_ for id_ in ids if id_.name == kernel]
+    if not named:  # kernels of one name in one module: an image numbers them
+        called = {image.id_of(kernel) for image in images}
+        named = [id_ for id_ in ids if id_ in called]
     candidates = sorted({id_.qualified_name for id_ in named})
     if len(candidates) > 1:
         raise InvalidError(

@@ -164,6 +164,22 @@ def test_a_name_means_what_the_program_has_under_it(context, make_module):
         assert bundle.get_kernel("k") == bundle.get_kernel(f"{unit.__name__}.k") == bundle.get_kernel(kernel)
 
 
+@pytest.mark.behaviour("GKB-21", "IMG-07")
+def test_what_an_image_calls_a_kernel_names_it_in_its_bundle(device, context, make_module, tmp_path):
+    text = "@lp.kernel\ndef k(x: lp.Array[lp.f32]): x[lp.global_id(0)] = 1.0\nother = lp.reqd_work_group_size(4)(k)\n"
+    unit = make_module(text)
+    bundle = lp.get_kernel_bundle(context, state=lp.BundleState.EXECUTABLE, kernel_ids=[unit.k, unit.other])
+    bundle.save(tmp_path / "k.lpk")
+    loaded = lp.load_kernel_bundle(context, tmp_path / "k.lpk")
+    for each in (bundle, loaded):
+        named = {name: image.requirements.work_group_sizes for image in each for name in image.kernels}
+        assert named == {"k": (), "k~2": ((4,),)}
+        assert each.has_kernel("k~2")
+        size = lp.info.kernel_device_specific.compile_work_group_size
+        assert max(each.get_kernel("k~2").get_info(size, device)) == 4
+        assert not each.has_kernel("k~3")
+
+
 def test_a_name_in_a_file_means_what_the_program_has_under_it(context, make_module, tmp_path):
     unit = make_module("@lp.kernel\ndef fill(out: lp.Array[lp.i32]):\n    out[lp.global_id(0)] = 7\n")
     again = lp.kernel(unit.fill.source.function)

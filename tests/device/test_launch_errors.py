@@ -101,6 +101,17 @@ def test_impossible_range(arrays, range_):
     assert error.errc is lp.Errc.ND_RANGE
 
 
+@lp.kernel
+def plane(y: lp.Array[lp.f32]):
+    y[lp.global_id(0) * 4 + lp.global_id(1)] = 1.0
+
+
+@pytest.mark.parametrize("range_", [np.array([2, 4]), ((2, 4),), [2, "4"], lp.NdRange(((2, 4),), (1, 1))])
+def test_what_is_no_range_is_no_fault_of_the_kernel(arrays, range_):
+    _, y = arrays  # a launch of one dimension would not even compile
+    expect(lambda: plane[range_](y), lp.NdRangeError, "range", "integers")
+
+
 def test_local_size_must_divide_and_not_be_zero(arrays):
     x, y = arrays
     expect(lambda: add[lp.NdRange(8, 3)](x, 8, y), lp.NdRangeError, "8", "3")

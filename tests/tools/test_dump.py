@@ -51,6 +51,40 @@ def test_kernels_are_found_by_variable_and_by_name(program: Path) -> None:
     assert find_kernel(module, "scale", program).name == "scale"
 
 
+CLASSES = """
+import lapilli as lp
+
+class First:
+    class Inner:
+        @staticmethod
+        @lp.kernel
+        def fill(x: lp.Array[lp.f32]):
+            x[lp.global_id(0)] = 1.0
+    Itself = Inner
+
+    @lp.kernel
+    def scale(x: lp.Array[lp.f32]):
+        x[lp.global_id(0)] *= 2.0
+
+class Second:
+    @lp.kernel
+    def fill(x: lp.Array[lp.f32]):
+        x[lp.global_id(0)] = 2.0
+"""
+
+
+def test_kernels_of_classes_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "classes.py"
+    path.write_text(CLASSES)
+    module = load_module(path)
+    assert find_kernel(module, "First.Inner.fill", path) is module.First.Inner.fill
+    assert find_kernel(module, "Second.fill", path) is module.Second.fill
+    assert find_kernel(module, "scale", path) is find_kernel(module, "First.scale", path)
+    listed = "expected one of: First.Inner.fill, First.scale, Second.fill, scale"
+    with pytest.raises(UnknownKernelError, match=listed):  # two kernels are called fill
+        find_kernel(module, "fill", path)
+
+
 @pytest.mark.parametrize(("name", "message"), [("blur", "no kernel 'blur'"), (None, "several kernels")])
 def test_an_unknown_kernel_lists_those_present(program: Path, name: str | None, message: str) -> None:
     with pytest.raises(UnknownKernelError, match=f"{message}; expected one of: half, halve, scale"):
