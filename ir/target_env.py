@@ -177,6 +177,9 @@ class TargetEnv:
     beside a general one costs both: functions of `lp.math` have the general one alone then."""
     packs_tables: bool = False
     """Whether constant tables become words in the argument block, see `passes.convert_to_spirv.packed_tables`."""
+    tables_are_uniform: bool = False
+    """Whether a block with such words is a uniform buffer where it is short enough for every device: llvmpipe gathers
+    from one, and goes through a storage buffer lane by lane."""
     checks: str = "asserts"
     """What a kernel checks as it runs, one of `CHECKS`."""
     emulates_spec_constants: bool = False
@@ -250,6 +253,7 @@ class TargetEnv:
                 unrolls_short=first.unrolls_short and other.unrolls_short,
                 runs_all_branches=first.runs_all_branches and other.runs_all_branches,
                 packs_tables=first.packs_tables or other.packs_tables,
+                tables_are_uniform=first.tables_are_uniform or other.tables_are_uniform,
                 checks=most_checks((first, other)),
             )
         return first

@@ -348,4 +348,5 @@ def compiler_environment(
         unrolls_barriers=is_lavapipe,
         runs_all_branches=is_swiftshader or is_lavapipe,
         packs_tables=is_swiftshader or is_lavapipe,
+        tables_are_uniform=is_lavapipe,
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -33,7 +31,7 @@ from ...ir.dialects.kernel import (
     kernel_parameters,
     launch_rank,
 )
-from ...ir.dialects.spirv.enums import ExecutionMode
+from ...ir.dialects.spirv.enums import ExecutionMode, StorageClass
 from ...ir.kernel_info import AspectUse, KernelInfo, LaunchAbi, SpecField
 from ...ir.walk import instances
 from ..errors import PassError, operation_location
@@ -101,9 +99,9 @@ class KernelEntry:
         self._switch_symbol = symbol
         return spec_constant_of(self._fn, symbol)
 
-    def table(self, words: Sequence[int]) -> SSAValue:
-        """Returns a pointer to constant words in the argument block, see `ArgumentBlock.table`."""
-        return self._block.table(words)
+    def table_word(self, words: tuple[int, ...], number: SSAValue) -> SSAValue:
+        """Returns one of constant words in the argument block, see `ArgumentBlock.table_word`."""
+        return self._block.table_word(words, number)
 
     def spec_constant(self, spec_id: int, type_: Attribute) -> SSAValue:
         """Returns a scalar of an emulated specialization constant, in its type on the device."""
@@ -135,7 +133,7 @@ class KernelEntry:
         # A kernel that uses none of its arrays has no addresses either, and they count as bound.
         spill_binding = 0 if self._block.has_addresses else self.arguments.binding_count
         arguments = self._module.reserve(f"{self.name}.arguments")
-        self._block_binding = self._block.finish(env.max_push_constant_bytes, spill_binding, arguments)
+        self._block_binding = self._block.finish(env, spill_binding, arguments)
         self._report_binding = self.report.bind(spill_binding + 1)
         self._module.add_function(spirv.FuncOp(self.name, _KERNEL_TYPE, Region(fn.finish())), self._kernel)
         if self._block.size_bytes:
@@ -200,6 +198,7 @@ class KernelEntry:
             tables=block.tables,
             argument_block_bytes=block.size_bytes,
             argument_block_binding=self._block_binding,
+            is_argument_block_uniform=self._block.storage_class is StorageClass.Uniform,
             report_binding=self._report_binding,
             without_notes_spec_id=(
                 None

@@ -5,6 +5,10 @@ length or worse.  CPU time of the first launch and of each launch of 2^16 work-i
 33 s and 7.5 ms, with the words in the block 0.15 s and 0.5 to 1.0 ms; SwiftShader 0.24 s and 30 ms, then 0.13 s and
 1.1 ms.  A table of as many vectors of four, of arrays, or in a private variable is as slow as the plain one.
 
+For llvmpipe the block is a uniform buffer then (`TargetEnv.tables_are_uniform`): 2^16 work-items that look up 64
+words each take 5 to 9 ms there, 35 from a storage buffer, and 4 to 8 from a table in the code, which takes 40 ms longer
+to compile (128 words: 300, 256: 1200).  Shorter tables are as fast in the code.
+
 Small integers, bools, f16 and bf16 share words.  Functions that are no kernels, exported ones, have no argument block:
 they keep these words in a variable (256 bytes: 0.95 s to compile as 32-bit integers, 0.03 s as 64 words), and other
 tables as they are.
@@ -49,10 +53,10 @@ _WORD = 32
 class PackedTable:
     """Words that hold the numbers of a table."""
 
-    words: SSAValue
+    words: tuple[int, ...]
+    """In the argument block, where there is no variable."""
+    variable: SSAValue | None
     """Pointer to the array of them."""
-    storage_class: StorageClass
-    """Of the pointer."""
     shape: tuple[int, ...]
     """Of the table, the slowest dimension first."""
     bits: int
@@ -177,23 +181,23 @@ def packed_variable(fn: FunctionLowering, op: spirv.VariableOp) -> PackedTable:
         lowest = 0  # fits as it is
     words = _words(numbers, bits, lowest)
     if fn.entry is not None:
-        return PackedTable(fn.entry.table(words), StorageClass.StorageBuffer, _shape(op), bits, lowest)
+        return PackedTable(words, None, _shape(op), bits, lowest)
     kind = fn.type(ArrayType.get(i32, len(words)))
     pointer = fn.variable(kind)
     constants = [fn.constant(i32, wrap(word, _WORD)) for word in words]
     fn.store(pointer, fn.emit(spirv.CompositeConstructOp, constants, kind))
-    return PackedTable(pointer, StorageClass.Function, _shape(op), bits, lowest)
+    return PackedTable(words, pointer, _shape(op), bits, lowest)
 
 
-def _words(numbers: list[int], bits: int, lowest: int) -> list[int]:
+def _words(numbers: list[int], bits: int, lowest: int) -> tuple[int, ...]:
     if bits > _WIDEST:
         mask = (1 << _WORD) - 1
-        return [number >> shift & mask for number in numbers for shift in range(0, bits, _WORD)]
+        return tuple(number >> shift & mask for number in numbers for shift in range(0, bits, _WORD))
     each = _WORD // bits
-    return [
+    return tuple(
         sum(number - lowest << bits * place for place, number in enumerate(numbers[begin : begin + each]))
         for begin in range(0, len(numbers), each)
-    ]
+    )
 
 
 def packed_number(fn: FunctionLowering, table: PackedTable, chain: Operation, type_: Attribute) -> SSAValue:
@@ -234,8 +238,11 @@ def packed_number(fn: FunctionLowering, table: PackedTable, chain: Operation, ty
 
 
 def _word(fn: FunctionLowering, table: PackedTable, number: SSAValue) -> SSAValue:
-    pointer = fn.module.types.pointer(i32, table.storage_class)
-    return fn.load(fn.emit(spirv.AccessChainOp, (table.words, number), pointer), i32)
+    if table.variable is None:
+        assert fn.entry is not None, "as where the table was made"
+        return fn.entry.table_word(table.words, number)
+    pointer = fn.module.types.pointer(i32, StorageClass.Function)
+    return fn.load(fn.emit(spirv.AccessChainOp, (table.variable, number), pointer), i32)
 
 
 def _constant(fn: FunctionLowering, number: int, type_: Attribute) -> SSAValue:

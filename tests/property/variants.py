@@ -43,6 +43,7 @@ STRATEGIES = (
     "rotates_barriers",
     "runs_all_branches",
     "splits_branches",
+    "tables_are_uniform",
     "unrolls_barriers",
     "unrolls_short",
 )

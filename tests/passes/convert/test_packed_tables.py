@@ -90,6 +90,30 @@ def test_a_table_that_is_used_as_a_whole_stays():
     )
 
 
+@pytest.mark.parametrize(
+    ("count", "class_", "array"),
+    [(65, "Uniform", "%v4uint %uint_17"), (101, "StorageBuffer", "%uint %uint_101")],
+)
+def test_words_lie_in_a_uniform_buffer_that_every_device_can_have(count, class_, array, monkeypatch):
+    monkeypatch.setattr("lapilli.passes.convert_to_spirv.argument_block.MOST_UNIFORM_BYTES", 400)
+    table = np.arange(count, dtype=np.uint32) * np.uint32(65537)
+
+    @lp.kernel
+    def look_up(x: lp.In[lp.i32], out: lp.Out[lp.u32]):
+        i = lp.global_id(0)
+        out[i] = lp.u32(table[x[i]])
+
+    env = TargetEnv(packs_tables=True, tables_are_uniform=True)
+    text = inspect(look_up, "spirv", env=env)
+    assert isinstance(text, str)
+    assert f"OpTypeArray {array}\n" in text
+    assert f"%look_up_arguments = OpVariable %_ptr_{class_}_" in text
+    described = inspect(look_up, "metadata", env=env)
+    assert isinstance(described, str)
+    assert ('"is_argument_block_uniform": true' in described) == (class_ == "Uniform")
+
+
 def test_software_drivers_ask_for_it(device):
     is_software = any(name in repr(device) for name in ("lavapipe", "swiftshader"))
     assert device.target_env.packs_tables == is_software
+    assert device.target_env.tables_are_uniform == ("lavapipe" in repr(device))
