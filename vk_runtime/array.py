@@ -351,7 +351,7 @@ class Array(
 
         Raises:
             FeatureNotSupportedError: the device exports no memory.
-            InvalidError: the array's memory is the host's (`lp.from_host`) or the application's.
+            InvalidError: the array's memory is the host's (`lp.from_host`), the application's, or was imported.
         """
         from .array_sharing import export
 

@@ -46,6 +46,8 @@ class Buffer(Tracked):
     """Size of the VkDeviceMemory of a buffer that has one of its own to share, else 0."""
     memory: Any = None
     """That VkDeviceMemory."""
+    is_imported = False
+    """Whether that is another's, of which a file descriptor came in."""
     was_read = False
     """Whether it was downloaded before; see `small_copies`."""
     sharers: WeakSet[Array] | None = None

@@ -90,6 +90,7 @@ def import_fd(device: LogicalDevice, fd: int, nbytes: int) -> Buffer:
         device, size, size, _OPAQUE_FD, imported, types, when_not_taken=lambda: os.close(given)
     )
     os.close(fd)
+    buffer.is_imported = True
     return buffer
 
 

@@ -207,6 +207,8 @@ def test_file_descriptors_share_memory(device: lp.Device):
     other = lp.import_fd(fd, 100, lp.f32, device=device)
     double[100](other).wait()
     np.testing.assert_array_equal(array.numpy(), 2 * np.arange(100))
+    with pytest.raises(lp.InvalidError, match="only its exporter"):
+        other.export_fd()
     array.release()
     np.testing.assert_array_equal(other.numpy(), 2 * np.arange(100))
 
