@@ -17,6 +17,7 @@ from .binary import Module, parse, serialise
 from .clspv import ClspvArgument, kernel_arguments
 from .core_sub_groups import with_core_sub_groups
 from .count_rounds import counted
+from .decoration_groups import without_groups
 from .device_image import DeviceImage
 from .driver_remedies import labelled, marked, module_for
 from .errors import SpirvError
@@ -96,7 +97,7 @@ def foreign_kernels(
 
 def _validated(binary: bytes, label: str) -> Module:
     try:
-        module = parse(binary)
+        module = without_groups(parse(binary))
     except SpirvError as error:
         raise _build_error(label, [error.message]) from error
     oversized = oversized_type(binary)

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from ..ir.errors import LinkError
 from .binary import Instruction, Module, Section, parse
+from .decoration_groups import flattened
 from .errors import SpirvError
 from .module_view import ModuleView
 from .remap import remapped
 from .tables import MAX_ID_BOUND, Op
 from .validation import validate
 from .validation.module_layout import section_of
-
-MAX_FLAT_DECORATIONS: Final = 1 << 20
-"""Decoration groups are written out; hostile ones would grow without end."""
 
 
 @dataclass(slots=True)
@@ -122,7 +119,10 @@ def _add(merged: Merged, module: Module, offset: int) -> None:
             section = section_of(item.opcode)
             if section is not None:
                 merged.sections[section].append(item)
-    merged.sections[Section.ANNOTATIONS] = flattened(merged.sections[Section.ANNOTATIONS])
+    try:
+        merged.sections[Section.ANNOTATIONS] = flattened(merged.sections[Section.ANNOTATIONS])
+    except SpirvError as error:
+        raise LinkError(error.message) from error
 
 
 def _check_memory_model(merged: Merged) -> None:
@@ -141,34 +141,3 @@ def _model(what: str, value: int) -> str:
     from .tables import enumerant_name
 
     return enumerant_name("AddressingModel" if what == "addressing" else "MemoryModel", value)
-
-
-def flattened(annotations: Sequence[Instruction]) -> list[Instruction]:
-    """Returns annotations with every OpDecorationGroup (deprecated) written out at its targets."""
-    groups = {item.result_id for item in annotations if item.opcode == Op.DecorationGroup}
-    if not groups:
-        return list(annotations)
-    of_group: dict[int, list[Instruction]] = {}
-    found: list[Instruction] = []
-    for item in annotations:
-        if item.opcode in (Op.Decorate, Op.DecorateId, Op.DecorateString) and item.operands[0] in groups:
-            of_group.setdefault(item.operands[0], []).append(item)
-        elif item.opcode == Op.GroupDecorate:
-            for target in item.operands[1:]:
-                found += [_on(use, (target,)) for use in of_group.get(item.operands[0], ())]
-        elif item.opcode == Op.GroupMemberDecorate:
-            for target, member in zip(item.operands[1::2], item.operands[2::2], strict=True):
-                found += [_on(use, (target, member)) for use in of_group.get(item.operands[0], ())]
-        elif item.opcode != Op.DecorationGroup:
-            found.append(item)
-        if len(found) > MAX_FLAT_DECORATIONS:
-            raise LinkError(f"decoration groups stand for more than {MAX_FLAT_DECORATIONS} decorations")
-    return found
-
-
-_OF_MEMBERS = {Op.Decorate: Op.MemberDecorate, Op.DecorateString: Op.MemberDecorateString}
-
-
-def _on(use: Instruction, target: tuple[int, ...]) -> Instruction:
-    opcode = use.opcode if len(target) == 1 else _OF_MEMBERS.get(use.opcode, use.opcode)
-    return use._replace(opcode=opcode, operands=(*target, *use.operands[1:]))

@@ -114,7 +114,8 @@ class ModuleView:
         self.names: dict[int, str] = {}
         self.member_names: dict[tuple[int, int], str] = {}
         self.decorations: dict[int, list[DecorationUse]] = {}
-        self._groups: dict[int, list[int]] = {}
+        self._groups: dict[int | tuple[int, int], list[int]] = {}
+        """The decoration groups of an id or of a struct's member."""
         self.member_decorations: dict[tuple[int, int], list[DecorationUse]] = {}
         self.functions: list[FunctionView] = []
         self.globals: list[Instruction] = []
@@ -146,6 +147,12 @@ class ModuleView:
         for group in self._groups.get(target, ()):
             yield from self.decorations.get(group, ())
 
+    def member_uses(self, struct: int, member: int) -> Iterator[DecorationUse]:
+        """The decorations of a struct member, its own and those of its decoration groups."""
+        yield from self.member_decorations.get((struct, member), ())
+        for group in self._groups.get((struct, member), ()):
+            yield from self.decorations.get(group, ())
+
     def decoration(self, target: int, decoration: int) -> tuple[int, ...] | None:
         """The operands of a decoration of an id, or None where it is not so decorated."""
         for use in self.uses(target):
@@ -155,7 +162,7 @@ class ModuleView:
 
     def member_decoration(self, struct: int, member: int, decoration: int) -> tuple[int, ...] | None:
         """The operands of a decoration of a struct member, or None."""
-        for use in self.member_decorations.get((struct, member), ()):
+        for use in self.member_uses(struct, member):
             if use.decoration == decoration:
                 return use.operands
         return None
@@ -182,6 +189,9 @@ class ModuleView:
             # Deprecated, but old compilers write it.  Not copied: hostile groups of groups would explode.
             for target in words[1:]:
                 self._groups.setdefault(target, []).append(words[0])
+        elif item.opcode == Op.GroupMemberDecorate and words:
+            for place in zip(words[1::2], words[2::2], strict=False):
+                self._groups.setdefault(place, []).append(words[0])
         elif item.opcode == Op.Name and words:
             self.names.setdefault(words[0], _text(words, 1))
         elif item.opcode == Op.MemberName and len(words) >= 2:

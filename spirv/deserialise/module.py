@@ -22,6 +22,7 @@ from ...ir.narrowing import is_scalar_attribute
 from ...ir.verify import IRError, verify_module
 from ..binary import Instruction, decode_string, parse
 from ..core_sub_groups import with_core_sub_groups
+from ..decoration_groups import without_groups
 from ..foreign_module import without_tool_instructions
 from ..module_view import FunctionView, ModuleView
 from ..operands import decode_operands
@@ -36,7 +37,7 @@ _NAMELESS = frozenset(
     (
         Op.Nop, Op.SourceContinued, Op.Source, Op.SourceExtension, Op.Name, Op.MemberName, Op.String, Op.Line,
         Op.NoLine, Op.Extension, Op.ExtInstImport, Op.MemoryModel, Op.EntryPoint, Op.ExecutionMode,
-        Op.ExecutionModeId, Op.Capability, Op.Decorate, Op.MemberDecorate, Op.DecorationGroup, Op.GroupDecorate,
+        Op.ExecutionModeId, Op.Capability, Op.Decorate, Op.MemberDecorate,
         Op.DecorateId, Op.DecorateString, Op.MemberDecorateString, Op.ModuleProcessed, Op.Undef, Op.TypeForwardPointer,
         Op.TypeVoid, Op.TypeFunction, Op.Variable, Op.SpecConstantComposite, Op.SpecConstantOp,
     )
@@ -51,7 +52,9 @@ def deserialise(data: bytes | bytearray | memoryview) -> spirv.ModuleOp:
         DeserialisationError: a module that breaks a rule of structured control flow or of the dialect, or with
             something that the dialect has not; names the instruction.
     """
-    module = without_tool_instructions(with_storage_buffers(with_core_sub_groups(parse(data))))
+    module = without_tool_instructions(
+        with_storage_buffers(with_core_sub_groups(without_groups(parse(data))))
+    )
     try:
         found = _ModuleReader(ModuleView(module), module.version).read()
         verify_module(found)

@@ -227,7 +227,7 @@ class TypeReader:
     def _member(self, item: Instruction, index: int, number: int) -> StructMember:
         offset: int | None = None
         decorations: list[tuple[Decoration, int | None]] = []
-        for use in self._view.member_decorations.get((item.result_id or 0, index), ()):
+        for use in self._view.member_uses(item.result_id or 0, index):
             if use.decoration == AnyDecoration.UserSemantic:
                 continue
             if use.decoration not in Decoration.__members__.values() or len(use.operands) > 1:

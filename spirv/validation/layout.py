@@ -167,7 +167,7 @@ def _matrix_inside(ctx: Context, type_id: int) -> bool:
 
 
 def _matrix_problems(ctx: Context, struct: int, index: int, name: str) -> Iterator[str]:
-    decorations = {use.decoration for use in ctx.view.member_decorations.get((struct, index), ())}
+    decorations = {use.decoration for use in ctx.view.member_uses(struct, index)}
     if Decoration.MatrixStride not in decorations:
         yield f"member {index} of struct {name} is a matrix and has no MatrixStride"
     if decorations.isdisjoint((Decoration.RowMajor, Decoration.ColMajor)):
