@@ -9,6 +9,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.frontend.compile import executable_for
+from tests.host_bf16 import require_host_numbers
 
 lp.compile_options(spec_constants="emulated")
 
@@ -135,6 +136,7 @@ def test_array_lengths_stay_native(device):
     ],
 )
 def test_every_scalar_type(device, dtype, value):
+    require_host_numbers(dtype)
     constant = lp.SpecializationId(dtype, 1)
 
     @lp.kernel

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
+from tests.host_bf16 import require_host_numbers
 
 pytestmark = pytest.mark.device
 
@@ -312,6 +313,7 @@ SCALARS = [
 @pytest.mark.behaviour("SC-01", "SC-02", "SC-10")
 @pytest.mark.parametrize(("dtype", "default", "value"), SCALARS, ids=lambda v: getattr(v, "name", ""))
 def test_scalars(device, dtype, default, value):
+    require_host_numbers(dtype)
     given, empty = lp.SpecializationId(dtype, default), lp.SpecializationId(dtype)
     assert given.default == default and empty.default == 0
 

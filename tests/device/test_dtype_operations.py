@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
+from tests.host_bf16 import require_host_numbers
 from tests.property.scalars import Int
 
 pytestmark = pytest.mark.device
@@ -142,6 +143,7 @@ FLOAT_VALUES = (0.0, 1.0, -1.5, 0.1, 3.25, -7.0, 100.0, 0.015625, -2048.0, math.
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_operators_of_floats_are_rounded_to_nearest_even(device, dtype):
     require(device, dtype)
+    require_host_numbers(dtype)
     kind = np.dtype(getattr(lp, dtype).dtype)
     columns = pairs(FLOAT_VALUES, dtype)
     calls = {name: text.replace("T(", f"lp.{dtype}(") for name, text in FLOAT_OPERATORS.items()}
@@ -191,6 +193,7 @@ def _values(dtype: str) -> list[float]:
 @pytest.mark.parametrize("source", ASPECTS)
 def test_conversions_to_every_type_are_those_of_the_host(device, source):
     require(device, source)
+    require_host_numbers("bf16")  # among the targets
     targets = [target for target in ASPECTS if supports(device, target)]
     outputs = ", ".join(f"to_{target}: lp.Out[lp.{target}]" for target in targets)
     body = "".join(f"    to_{target}[i] = lp.{target}(x[i])\n" for target in targets)
@@ -240,6 +243,7 @@ def mixed(rows: lp.Array[Mixed], twice: lp.Out[lp.f32, 2]):
 def test_structs_of_narrow_and_wide_types_have_the_hosts_layout(device):
     for dtype in ("i8", "i16", "f16", "bf16", "f64"):
         require(device, dtype)
+        require_host_numbers(dtype)
     host = np.zeros(3, Mixed.dtype)
     host["flag"], host["small"], host["half"] = [True, False, True], [-128, 5, 127], [0.5, -1024, 3.25]
     host["brain"], host["wide"], host["count"] = [1.5, -2, 256], [1e-3, 2.5, -7], [65535, 0, 9]

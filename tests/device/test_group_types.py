@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
+from tests.host_bf16 import require_host_numbers
 
 pytestmark = pytest.mark.device
 
@@ -53,8 +54,7 @@ def _values(dtype: str) -> np.ndarray:
 
 def _launched(source: str, dtype: str, device, rows: int, *more):
     kind = getattr(lp, dtype)
-    if dtype == "bf16" and kind.dtype == np.uint16:
-        pytest.skip("ml_dtypes is not installed")
+    require_host_numbers(dtype)
     kernel = lp.kernel_from_source(source.replace("lp.T", f"lp.{dtype}"))
     out = lp.zeros((rows, SIZE), kind, device=device)
     try:

@@ -10,6 +10,7 @@ from lapilli.frontend.compile import compile_kernels
 from lapilli.frontend.inspection import inspect
 from lapilli.ir.target_env import BindingModel, TargetEnv
 from lapilli.spirv.tools import spirv_tools
+from tests.host_bf16 import require_host_numbers
 
 pytestmark = pytest.mark.device
 
@@ -83,8 +84,7 @@ def floats(x: lp.In[lp.T], out: lp.Array[lp.T, 2]):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_every_operation_of_floats(device, dtype):
     kind = getattr(lp, dtype)
-    if kind.dtype == np.uint16:
-        pytest.skip("ml_dtypes is not installed")
+    require_host_numbers(dtype)
     kernel = lp.kernel_from_source(_FLOATS_SOURCE.replace("lp.T", f"lp.{dtype}"))
     # Sums of few of -1, 0 and 1 are exact in any order, in 8 bits of a significand, too.
     x = np.random.default_rng(2).integers(-1, 1, N, endpoint=True).astype(kind.dtype)
@@ -102,8 +102,7 @@ def test_every_operation_of_floats(device, dtype):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_floats_are_rounded_after_each_addition(device, dtype):
     kind = getattr(lp, dtype)
-    if kind.dtype == np.uint16:
-        pytest.skip("ml_dtypes is not installed")
+    require_host_numbers(dtype)
     kernel = lp.kernel_from_source(
         f"@lp.kernel\ndef adds(out: lp.Array[lp.{dtype}]):\n    lp.atomic.add(out, 1, 1.0)\n"
     )
@@ -129,10 +128,11 @@ def swaps(counts: lp.Array[lp.u32], slots: lp.Array[lp.T]):
 
 @pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS, "bool_"])
 def test_exactly_one_exchange_wins(device, dtype):
+    require_host_numbers(dtype)
     kind = getattr(lp, dtype)
     kernel = lp.kernel_from_source(_SWAPS_SOURCE.replace("lp.T", f"lp.{dtype}"))
     counts, slots = lp.zeros(6, lp.u32, device=device), np.zeros(9, kind.dtype)
-    slots[8] = kind(1) if kind.dtype != np.uint16 else 0x3F80
+    slots[8] = kind(1)
     slots = lp.asarray(slots, device=device)
     _launch(kernel, device, counts, slots)
     assert counts.numpy().tolist() == [1] * 6
@@ -232,8 +232,7 @@ def shared(x: lp.In[lp.T], out: lp.Array[lp.T], seen: lp.Array[lp.bool_]):
 @pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS])
 def test_shared_arrays(device, dtype):
     kind = getattr(lp, dtype)
-    if kind.dtype == np.uint16 and dtype == "bf16":
-        pytest.skip("ml_dtypes is not installed")
+    require_host_numbers(dtype)
     kernel = lp.kernel_from_source(_SHARED_SOURCE.replace("lp.T", f"lp.{dtype}"))
     x = np.random.default_rng(4).integers(0, 3, 64).astype(kind.dtype)
     out, seen = lp.zeros(6, kind, device=device), lp.zeros(3, lp.bool_, device=device)
