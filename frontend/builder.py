@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr, i1
 from xdsl.ir import Attribute, SSAValue
 
 from ..ir.attributes import function_type, i32_attribute, text_attribute
-from ..ir.create import append, create, move_all, region_of
+from ..ir.create import append, append_all, create, empty_block, move_all, region_of
 from ..ir.dialects import aspect
 from ..ir.dialects.kernel import (
     ANY_RANK,
@@ -183,7 +183,9 @@ def _fill(
         given = kernel.signature.rank or rank
         values = constant_values(kernel.name, kernel.signature, constants.get(kernel.name, NO_CONSTANTS))
         _build_kernel(module, kernel, given, values, any_rank=any_rank and given is None)
-    result = ModuleOp([*module.spec_constants.values(), *module.functions])
+    body = empty_block()
+    append_all(body, (*module.spec_constants.values(), *module.functions))
+    result = create(ModuleOp, regions=(region_of(body),))
     if module.struct_aspects:
         result.attributes[aspect.TYPES_THAT_USE_ASPECTS] = struct_table(module.struct_aspects)
     barriers.check_barriers(module, result)

@@ -188,6 +188,8 @@ _FOR_TEXT = (
     "xdsl.pattern_rewriter",
     "xdsl.rewriter",
     "xdsl.utils.mlir_lexer",
+    "xdsl.ir.affine",
+    "xdsl.utils.dialect_stub",
 )
 """Modules that dialects import to read and print IR, and to rewrite it with patterns, which compiling does not."""
 

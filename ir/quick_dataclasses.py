@@ -20,7 +20,14 @@ from dataclasses import MISSING, Field
 from typing import Any, Final, cast
 
 from .late_methods import LateMethod, stand_ins
-from .served_methods import Serve, assign_fields, serve_equality, serve_hash, serve_refusal
+from .served_methods import (
+    Serve,
+    assign_fields,
+    serve_equality,
+    serve_hash,
+    serve_refusal,
+    serve_representation,
+)
 
 _OPTIONS: Final = (
     "init",
@@ -210,7 +217,11 @@ class _Methods:
             description = self._description(scope)
             return lambda: functions._init_fn(*description), lambda: assign_fields(*description)
         if name == "__repr__":
-            return lambda: functions._repr_fn([f for f in plain if f.repr], scope), lambda: None
+            shown = [f for f in plain if f.repr]
+            return (
+                lambda: functions._repr_fn(shown, scope),
+                lambda: serve_representation([f.name for f in shown]),
+            )
         if name == "__eq__":
             compared = [f for f in plain if f.compare]
             both = [functions._tuple_str(owner, compared) for owner in ("self", "other")]

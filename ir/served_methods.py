@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError
+from reprlib import recursive_repr
 from typing import Any, Final
 
 INIT_PARAMETERS = (
@@ -124,6 +125,11 @@ def serve_hash(fields: Sequence[str]) -> Serve:
     return _hash(fields)[1]
 
 
+def serve_representation(fields: Sequence[str]) -> Serve:
+    """Returns what a ``__repr__`` of these fields does."""
+    return _representation(fields)[1]
+
+
 def _equality(fields: Sequence[str]) -> tuple[list[str], Serve]:
     def equal(self: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
         if len(args) != 1 or kwargs:
@@ -147,11 +153,13 @@ def _hash(fields: Sequence[str]) -> tuple[list[str], Serve]:
 
 
 def _representation(fields: Sequence[str]) -> tuple[list[str], Serve]:
-    def shown(self: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
-        if args or kwargs:
-            return NOT_SERVED
+    @recursive_repr()
+    def text_of(self: Any) -> str:
         values = ", ".join([f"{name}={getattr(self, name)!r}" for name in fields])
         return f"{self.__class__.__qualname__}({values})"
+
+    def shown(self: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+        return NOT_SERVED if args or kwargs else text_of(self)
 
     values = ", ".join([f"{name}={{self.{name}!r}}" for name in fields])
     return [f'return self.__class__.__qualname__ + f"({values})"'], shown

@@ -143,6 +143,19 @@ def test_their_objects_do_the_same(monkeypatch):
     assert results[0] == results[1]
 
 
+def test_a_text_is_not_compiled_and_ends_where_an_object_holds_itself(monkeypatch):
+    monkeypatch.setattr(quick_dataclasses, "_OURS", (__name__.partition(".")[0],))
+    texts: list[str] = []
+    with deferred_definitions():
+        late: Any = _classes()["Frozen"]
+    for kind in (late, _classes()["Frozen"]):
+        held: list[Any] = []
+        held.append(kind(1, c=held))
+        texts.append(repr(held[0]).replace(kind.__qualname__, ""))
+    assert texts[0] == texts[1]
+    assert "late_methods" in vars(late)["__repr__"].__code__.co_filename
+
+
 METHODS = ("__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__")
 
 

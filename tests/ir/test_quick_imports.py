@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable
 from importlib.abc import MetaPathFinder
-from importlib.machinery import PathFinder, SourceFileLoader
+from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder, SourceFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,24 @@ def test_a_module_is_as_python_makes_it(write: Write) -> None:
     assert ours.__loader__.get_source(ours.__name__) == path.read_text()
     assert importlib.reload(ours) is ours
     assert sys.modules[ours.__package__].one is ours
+
+
+def test_only_finders_of_others_are_asked_before() -> None:
+    class Other:
+        """A finder of the program's."""
+
+        def find_spec(self, *_: object) -> None:
+            """Finds nothing."""
+
+    before, other = list(sys.meta_path), Other()
+    sys.meta_path[:] = [BuiltinImporter, other, FrozenImporter, PathFinder]
+    try:
+        with quick_imports():
+            kinds = [getattr(finder, "__name__", type(finder).__name__) for finder in sys.meta_path]
+        assert sys.meta_path == [BuiltinImporter, other, FrozenImporter, PathFinder]
+    finally:
+        sys.meta_path[:] = before
+    assert kinds == ["BuiltinImporter", "Other", "QuickFinder", "FrozenImporter", "PathFinder"]
 
 
 def test_the_first_import_keeps_the_code(write: Write) -> None:
@@ -191,7 +209,8 @@ def test_it_ends_with_the_last_that_began(write: Write, monkeypatch: pytest.Monk
             assert finders() == 1
             raise KeyError
         assert finders() == 1
-        assert isinstance(sys.meta_path[sys.meta_path.index(PathFinder) - 1], QuickFinder)
+        kinds: list[Any] = [type(finder) for finder in sys.meta_path]
+        assert kinds.index(QuickFinder) < sys.meta_path.index(PathFinder)
     assert finders() == 0
     monkeypatch.setattr(sys, "meta_path", [])
     with quick_imports():

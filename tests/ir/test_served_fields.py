@@ -61,6 +61,7 @@ def make() -> list[type[IRDLOperation]]:
     class Sized(IRDLOperation):
         name = "test.sized"
         irdl_options = (AttrSizedOperandSegments(as_property=True), SameVariadicResultSize())
+        lead = operand_def(AnyAttr())
         first = opt_operand_def(AnyAttr())
         second = operand_def(AnyAttr())
         some = var_result_def(AnyAttr())
@@ -78,7 +79,7 @@ def make() -> list[type[IRDLOperation]]:
 
 FIELDS = {
     "test.plain": "first second rest last out target needed wanted preset noted remark inherited body",
-    "test.sized": "first second some more wanted",
+    "test.sized": "lead first second some more wanted",
     "test.overriding": "inherited body bodies",
 }
 
@@ -95,8 +96,8 @@ def objects(kind: type[IRDLOperation], values: Any, target: Block, regions: list
     from xdsl.dialects.builtin import DenseArrayBase
 
     if kind.name == "test.sized":
-        sizes = DenseArrayBase.from_list(i32, [0, 1])
-        return [create(kind, values[:1], (i32, i1), {"operandSegmentSizes": sizes})]
+        sizes = DenseArrayBase.from_list(i32, [1, 0, 1])
+        return [create(kind, values[:2], (i32, i1), {"operandSegmentSizes": sizes})]
     properties = {"inherited": i1, "other": i32, "wanted": UnitAttr()}
     full = create(
         kind, values, (i32,), properties, {"noted": i1, "comment": i32}, successors=[target], regions=regions
@@ -133,7 +134,7 @@ def test_reading_defines_no_class_where_the_place_is_known() -> None:
     assert tuple(op.rest) == tuple(values[2:4])
     assert plain not in module._deferred
     other: Any = objects(sized, values, Block(), [])[0]
-    assert other.wanted is None and sized in module._deferred
+    assert (other.lead, other.wanted) == (values[0], None) and sized in module._deferred
     assert other.first is None and sized not in module._deferred
     last: Any = objects(overriding, values, Block(), [Region(), Region()])[0]
     assert last.inherited == i1 and overriding not in module._deferred
