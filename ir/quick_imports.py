@@ -111,7 +111,7 @@ class QuickFinder:
 
 
 _USUAL: Final = (SourceFileLoader, QuickLoader)
-_FOR_OTHERS: Final = (BuiltinImporter, FrozenImporter)
+_FOR_OTHERS: Final[tuple[object, ...]] = (BuiltinImporter, FrozenImporter)
 """Python's finders that know nothing of packages whose loader is a usual one, and take 5 µs to say so."""
 
 _within: Final[list[object]] = []
