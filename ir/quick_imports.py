@@ -26,7 +26,7 @@ from importlib.machinery import (
 )
 from importlib.util import MAGIC_NUMBER
 from types import CodeType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 _PACKAGES: Final = ("lapilli", "xdsl")
 _HEADER: Final = struct.Struct("<4s3I")
@@ -111,7 +111,7 @@ class QuickFinder:
 
 
 _USUAL: Final = (SourceFileLoader, QuickLoader)
-_FOR_OTHERS: Final[tuple[object, ...]] = (BuiltinImporter, FrozenImporter)
+_FOR_OTHERS: Final = cast("tuple[object, ...]", (BuiltinImporter, FrozenImporter))
 """Python's finders that know nothing of packages whose loader is a usual one, and take 5 µs to say so."""
 
 _within: Final[list[object]] = []
