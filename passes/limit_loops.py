@@ -44,7 +44,14 @@ from ..ir.dialects.kernel_reports import AgreeOnRoundsOp, CheckRoundsOp, CountRo
 from ..ir.walk import block_operations, instances, region_blocks
 from .loop_bounds import EXACT_ROUNDS, Bounds, callee_of, has_loop_inside
 from .loop_counters import add_trips
-from .unroll import MAXIMUM_FACTOR, MAXIMUM_LIBRARY_FACTOR, unroll_for, unroll_short_loops, unroll_while
+from .unroll import (
+    MAXIMUM_FACTOR,
+    MAXIMUM_LIBRARY_FACTOR,
+    meets_others,
+    unroll_for,
+    unroll_short_loops,
+    unroll_while,
+)
 
 
 def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
@@ -71,11 +78,12 @@ def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
             flatten_nests_of(function, bounds)
     for function in _reached(graph, [*kernels, *linked]):
         unroll_short_loops(function)
-        most = MAXIMUM_LIBRARY_FACTOR if LIBRARY in function.attributes else MAXIMUM_FACTOR
+        is_ours = LIBRARY in function.attributes  # group functions: all of a group take their loops alike
+        most = MAXIMUM_LIBRARY_FACTOR if is_ours else MAXIMUM_FACTOR
         loops = [
             op
             for op in instances(function.body, scf.ForOp, scf.WhileOp)
-            if not _is_below(bounds.of_op(op), EXACT_ROUNDS)
+            if not _is_below(bounds.of_op(op), EXACT_ROUNDS) and (is_ours or not meets_others(op))
         ]
         for op in loops:
             if isinstance(op, scf.WhileOp):

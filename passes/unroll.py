@@ -117,6 +117,14 @@ def _add_rounds(
     return index, carried
 
 
+def meets_others(op: Operation) -> bool:
+    """Whether work-items of a sub-group do something together in a loop: those that are in the same round of it.
+
+    Unrolled by a factor, the last rounds of some would stand in another place than the same rounds of others.
+    """
+    return any("Group" in inner.name for inner in operations(op))
+
+
 def factor_for(body_operations: int, level: int) -> int:
     """Returns by how much a loop with a body of so many operations is unrolled: a power of two, 1 for large ones."""
     budget, factor = BUDGETS[min(level, 2)], 1
@@ -126,7 +134,8 @@ def factor_for(body_operations: int, level: int) -> int:
 
 
 def unroll_for(op: scf.ForOp, level: int, most: int = MAXIMUM_FACTOR) -> int:
-    """Unrolls a loop of step 1 without loops or calls inside, by `most` at most.
+    """Unrolls a loop of step 1 without loops or calls inside, by `most` at most; not one that `meets_others`, unless
+    all of its work-items do the same rounds.
 
     The rounds that are left over stay with `op`, of which the most rounds are returned then, else 0.  In a loop they
     must not count every time: there they stand under conditions, 4 rounds if their number has the bit 4, 2 if it has
