@@ -45,15 +45,23 @@ def reduce_by_tree(value: Any, op: Any) -> Any:
 
 
 def reduce_by_sub_groups(value: Any, op: Any) -> Any:
-    """Reduces each sub-group by instruction, and then what these gave."""
+    """Reduces each sub-group by instruction, and then in each what these gave.
+
+    One loop over all of them takes llvmpipe, which loads from shared memory lane by lane, 2.5 times as long in all.
+    """
     values = scratch(value)
     part = sub_group.reduce(value, op)
     if sub_group.id() == 0:
         values[sub_group.index()] = part
     barrier()
-    result = values[0]
-    for index in range(1, sub_group.count()):
-        result = combined(op, result, values[index])
+    result = part
+    lane, lanes, count = sub_group.exclusive_scan(1, "add"), sub_group.reduce(1, "add"), sub_group.count()
+    if lane < count:  # a work-item takes every so many of them, as many as the sub-group has work-items
+        result = values[lane]
+        for index in range(lane + lanes, count, lanes):
+            result = combined(op, result, values[index])
+        result = sub_group.reduce(result, op)
+    result = sub_group.broadcast(result, 0)
     barrier()
     return result
 

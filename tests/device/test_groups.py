@@ -9,6 +9,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.frontend.compile import compile_kernels
+from lapilli.frontend.inspection import inspect
 from lapilli.ir.target_env import TargetEnv
 from lapilli.vk_runtime.launch import launch
 
@@ -49,7 +50,7 @@ def expected_group_integers(x):
     return np.stack(columns)
 
 
-@pytest.mark.parametrize("local", [1, 2, 5, 24, 64, 129])
+@pytest.mark.parametrize("local", [1, 2, 5, 24, 64, 129, 200])
 @pytest.mark.parametrize("by_tree", [False, True])
 def test_group_functions_for_any_local_size(device, local, by_tree):
     n = GROUPS * local
@@ -62,6 +63,16 @@ def test_group_functions_for_any_local_size(device, local, by_tree):
     else:
         group_integers[lp.NdRange(n, local)](x_device, out)
     np.testing.assert_array_equal(out.numpy(), expected_group_integers(x))
+
+
+def test_sub_groups_reduce_what_they_gave_once_more():
+    @lp.kernel(local_size=64)
+    def total(x: lp.In[lp.f32], out: lp.Out[lp.f32]):
+        out[lp.global_id(0)] = lp.group.reduce(x[lp.global_id(0)], "max")
+
+    text = inspect(total, "spirv", env=TargetEnv(optional_aspects=(int(lp.Aspect.VK_SUBGROUP_ARITHMETIC),)))
+    assert isinstance(text, str)
+    assert text.count("OpGroupNonUniformFMax") == 2
 
 
 @lp.kernel(local_size=(4, 10))
