@@ -140,7 +140,7 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
             else _converted(fb, value, wanted, node, _called(name))
         )
         held = held_by(name, held, None if name in fb.declared else value)
-        if isinstance(held, FixedArray) and keeps_memory(fb, name):
+        if isinstance(held, FixedArray) and keeps_memory(fb, name, held.type):
             held = kept(fb, name, held, node)
         fb.env[name] = held
 

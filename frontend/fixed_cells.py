@@ -11,7 +11,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from xdsl.dialects import memref
+from xdsl.ir import SSAValue
+
+from ..ir.create import create
 from .fixed_arrays import scalars_of, store_element
+from .fixed_copies import LARGEST_UNROLLED, Load, element_source, in_loops
 from .function_builder import FunctionBuilder
 from .ir_types import INDEX_TYPE
 from .local_arrays import new_array
@@ -19,8 +24,10 @@ from .types import FixedArrayType
 from .values import FixedArray, Scalar
 
 
-def keeps_memory(fb: FunctionBuilder, name: str) -> bool:
-    """Whether the elements of a variable are stored in a loop, at indices that are no literals."""
+def keeps_memory(fb: FunctionBuilder, name: str, kind: FixedArrayType) -> bool:
+    """Whether a variable is large, or its elements are stored in a loop, at indices that are no literals."""
+    if kind.size > LARGEST_UNROLLED:
+        return True
     if fb.cell_names is None:
         fb.cell_names = frozenset(_stored_in_loops(fb.source.tree.body, in_loop=False))
     return name in fb.cell_names
@@ -73,9 +80,18 @@ def kept(fb: FunctionBuilder, name: str, value: FixedArray, node: ast.AST) -> Fi
         known = fb.cells[name, value.type] = _made(fb, name, value.type)
     cell = known.cell
     assert cell is not None
+    load = element_source(fb, value)
+    if load is not None:
+        in_loops(fb, value.type.shape, lambda indices: _copy_element(fb, load, cell, indices))
+        return known
     for path, scalar in zip(_paths(value.type.shape), scalars_of(fb, value, node), strict=True):
         store_element(fb, cell, path, scalar)
     return known
+
+
+def _copy_element(fb: FunctionBuilder, load: Load, cell: SSAValue, indices: Sequence[SSAValue]) -> None:
+    places = [fb.cast_to_index(index) for index in indices]
+    fb.append(create(memref.StoreOp, operands=[load(indices), cell, *places]))
 
 
 def _made(fb: FunctionBuilder, name: str, kind: FixedArrayType) -> FixedArray:

@@ -16,6 +16,7 @@ from .analysis import VALUE
 from .fixed_arrays import fixed_ssa
 from .function_builder import FunctionBuilder, UnknownTypeError
 from .inference import walk_types
+from .large_values import note_large_result
 from .names import typed_value
 from .values import (
     Array,
@@ -85,6 +86,7 @@ def flattened(
         case Iteration(rounds=rounds):
             return Iteration(tuple(map(part, rounds)))
         case FixedArray(type=fixed):
+            note_large_result(helper, fixed, helper.node or helper.source.tree)
             ssa = fixed_ssa(helper, value)
             assert ssa is not None
             leaves.append(ssa)

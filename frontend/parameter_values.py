@@ -18,6 +18,7 @@ from .function_builder import AccessUse, FunctionBuilder
 from .image_types import ImageType
 from .images import ir_image_type
 from .ir_types import ir_type, memref_type
+from .large_values import note_large_parameter
 from .local_arrays import local_array_parameter, local_memref_type
 from .parameter_types import ConstType, LocalArrayType, StreamType, WorkItemType
 from .signature import ParameterSpec, Signature
@@ -147,6 +148,7 @@ def _value(fb: FunctionBuilder, parameter: ParameterSpec, types: list[Attribute]
     leaves = tuple(scalar_leaves(kind))
     arguments = add_arguments(fb.prologue, [ir_type(scalar) for _, scalar, _ in leaves])
     types += (argument.type for argument in arguments)
+    note_large_parameter(fb, parameter, len(leaves))
     unread = iter(arguments)
 
     def leaf(scalar: ScalarType) -> Scalar:

@@ -15,12 +15,13 @@ from ..ir.create import create
 from ..ir.dialects.kernel import LoadFieldOp, StoreFieldOp
 from ..ir.dialects.spirv.composite import CompositeConstructOp, CompositeExtractOp
 from .array_elements import Element, load_element, require_readable, require_writable, store_element
-from .checks import check_nan
+from .checks import check_nan, is_debug
 from .composites import convert_composite, typed_value_of
 from .conversions import CMPI
 from .fixed_arrays import construct_fixed, load_fixed
+from .fixed_copies import element_source, in_loops
 from .function_builder import FunctionBuilder
-from .ir_types import BOOL, integer_attribute, ir_type, storage_type
+from .ir_types import BOOL, INDEX_TYPE, integer_attribute, ir_type, storage_type
 from .storage import element_type, is_loaded_whole, local_element_type
 from .struct_types import StructType
 from .types import FixedArrayType, ScalarType, Type
@@ -181,6 +182,14 @@ def _store(
         fb.append(create(memref.StoreOp, operands=[whole, element.array.ssa, *element.indices]))
     elif isinstance(kind, FixedArrayType):
         assert isinstance(value, FixedArray)
+        load = None if kind.element.is_float and is_debug(fb) else element_source(fb, value)
+        if load is not None and kind.element is not BOOL:
+            in_loops(
+                fb,
+                kind.shape,
+                lambda found: _store_found(fb, element, kind.element, path, load(found), found),
+            )
+            return
         for index in _indices(kind):
             part = load_fixed(fb, value, [constant(i) for i in index], node)
             assert isinstance(part, Scalar)
@@ -190,6 +199,18 @@ def _store(
         kinds = [kind.element] * kind.size if isinstance(kind, VecType) else [f.type for f in kind.fields]
         for position, (item, part_kind) in enumerate(zip(value.items, kinds, strict=True)):
             _store(fb, element, part_kind, (*path, position), item, node)
+
+
+def _store_found(
+    fb: FunctionBuilder,
+    element: Element,
+    kind: ScalarType,
+    path: tuple[Step, ...],
+    value: SSAValue,
+    found: Sequence[SSAValue],
+) -> None:
+    """Stores an element of a fixed array at indices of 32 bits."""
+    _store_scalar(fb, element, Scalar(kind, value), (*path, *(Scalar(INDEX_TYPE, index) for index in found)))
 
 
 def _store_scalar(fb: FunctionBuilder, element: Element, value: Scalar, path: tuple[Step, ...]) -> None:

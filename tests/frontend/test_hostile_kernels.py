@@ -82,5 +82,9 @@ def k(v: lp.FixedArray[lp.f32, 16384], x: lp.Array[lp.f32]):
     x[i] = v[i]
 """
     )
-    with pytest.raises(lp.BuildError, match=r"'k' uses are 16,3\d\d numbers; expected at most 16,383"):
+    warned = pytest.warns(lp.KernelWarning, match="'v' of kernel 'k' is 16384 numbers")
+    with (
+        warned,
+        pytest.raises(lp.BuildError, match=r"'k' uses are 16,3\d\d numbers; expected at most 16,383"),
+    ):
         kernel.inspect("spirv")
