@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ..ir.aspects import Aspect
 from ..vk_runtime.device import Device
-from ..vk_runtime.device_list import devices
+from ..vk_runtime.runtime import require_devices
 from .console import make_console, print_table
 
 HEADINGS = ("selector", "name", "type", "driver", "Vulkan", "memory", "work-group", "shared", "aspects")
@@ -28,7 +28,7 @@ def command(as_json: bool) -> None:
 
     The selector is what lp.device() and LAPILLI_DEVICE accept.
     """
-    found = devices()
+    found = require_devices().devices
     if as_json:
         click.echo(json.dumps([description(device) for device in found], indent=2))
     else:

@@ -135,11 +135,12 @@ def _skip_without(required: list[Aspect], device: Device) -> None:
 def _devices(config: pytest.Config) -> tuple[tuple[Device, ...], str]:
     """Returns the devices to run on, or none and the reason."""
     from ..ir.errors import Error
-    from ..vk_runtime.device_list import device, devices
+    from ..vk_runtime.device_list import device
+    from ..vk_runtime.runtime import require_devices
 
     selectors = cast("list[str]", config.getoption("--lapilli-device"))
     try:
-        return (tuple(dict.fromkeys(map(device, selectors))) if selectors else devices()), ""
+        return (tuple(dict.fromkeys(map(device, selectors))) if selectors else require_devices().devices), ""
     except Error as error:
         if selectors:
             raise pytest.UsageError(f"--lapilli-device: {error}") from error

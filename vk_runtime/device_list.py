@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..ir.aspects import Aspect
 from ..ir.config import config
@@ -23,7 +23,7 @@ from .device import Device
 from .items import items
 from .masking import Mask, aspect_named
 from .physical_device import PhysicalDevice
-from .runtime import require_devices
+from .runtime import require_devices, runtime_of_program
 
 if TYPE_CHECKING:
     from .object_info import PlatformInfo
@@ -115,15 +115,20 @@ def mask_of_options() -> Mask:
 def devices() -> tuple[Device, ...]:
     """Returns every Vulkan device of every driver, best first.
 
-    Raises:
-        RuntimeFailure: there is none; the text says what was looked at and what to install.
+    Where there is none, the tuple is empty, a warning is logged, and ``devices()[0]`` raises RuntimeFailure, which says
+    what was looked at and what to install.
     """
-    return require_devices().devices
+    return runtime_of_program().listed
 
 
 def platforms() -> tuple[Platform, ...]:
-    """Returns every driver that has a device; raises as `devices`."""
-    return items(dict.fromkeys(device.platform for device in devices()))
+    """Returns every driver that has a device; without one, as `devices`."""
+    listed = devices()
+    return (
+        items(dict.fromkeys(device.platform for device in listed))
+        if listed
+        else cast("tuple[Platform, ...]", listed)
+    )
 
 
 def device(selector: Device | str | None = None) -> Device:

@@ -8,7 +8,7 @@ from typing import cast
 from ..ir.aspects import Aspect, aspect_spelling
 from ..ir.errors import InvalidError, RuntimeFailure
 from .device import Device
-from .device_list import devices
+from .runtime import require_devices
 
 
 def select_device(
@@ -27,17 +27,18 @@ def select_device(
 
     Raises:
         InvalidError: something that is no aspect, or a `score` that is no function of a device.
-        RuntimeFailure: no device is like that; the text says what each of them lacks.
+        RuntimeFailure: no device is like that, or there is none; the text says what each lacks, or what to install.
     """
     needed, denied = _aspects("aspects", aspects), _aspects("deny", deny)
     if score is not None and not callable(score):  # pyright: ignore[reportUnnecessaryComparison] - called by users
         raise InvalidError(f"select_device takes a function that scores a device, found {score!r}")
-    suited = [d for d in devices() if not _problem(d, needed, denied)]
+    listed = require_devices().devices
+    suited = [d for d in listed if not _problem(d, needed, denied)]
     scored = [(1.0 if score is None else _score(score, d), d) for d in suited]
     best = max((value for value, _ in scored), default=-1.0)
     if best < 0:
         lines = "\n".join(
-            f"  {d.selector:20} {_problem(d, needed, denied) or 'scored below 0'}" for d in devices()
+            f"  {d.selector:20} {_problem(d, needed, denied) or 'scored below 0'}" for d in listed
         )
         raise RuntimeFailure(f"select_device: no device is as asked for:\n{lines}")
     return next(d for value, d in scored if value == best)

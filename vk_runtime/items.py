@@ -5,8 +5,8 @@ SYCL's methods return vectors, which are lists here; the attribute is the same t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, SupportsIndex, TypeVar
 
 T = TypeVar("T")
 
@@ -29,3 +29,25 @@ class _Items(tuple[object, ...]):
 def items(values: Iterable[T]) -> tuple[T, ...]:
     """Returns the values as a tuple that also equals a list of them."""
     return _Items(values)  # pyright: ignore[reportReturnType] - it holds the values
+
+
+class _NoItems(_Items):
+    """An empty tuple that says why there is nothing to whoever takes the first item."""
+
+    why: Callable[[], Exception]
+
+    def __getitem__(self, key: SupportsIndex | slice) -> tuple[object, ...]:
+        if isinstance(key, slice):
+            return ()
+        raise self.why()
+
+
+def no_items(why: Callable[[], Exception]) -> tuple[Any, ...]:
+    """Returns an empty tuple.
+
+    Args:
+        why: returns what ``[0]`` raises.
+    """
+    made = _NoItems()
+    made.why = why
+    return made

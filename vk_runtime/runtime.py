@@ -212,6 +212,22 @@ class Runtime:
             logger.info("default device: %s (%s)", found.selector, found.name)
         return found
 
+    @cached_property
+    def listed(self) -> tuple[Device, ...]:
+        """Its devices; without one, which is logged, an empty tuple whose first item raises `want_of_devices`."""
+        if self.devices:
+            return self.devices
+        from .items import no_items
+
+        logger.warning("no usable Vulkan device was found: `lapilli doctor` says why and what to install")
+        return no_items(self.want_of_devices)
+
+    def want_of_devices(self) -> RuntimeFailure:
+        """Returns the error of what needs a device, which says what was looked at and what to install."""
+        from .driver_report import diagnosis
+
+        return RuntimeFailure(diagnosis(self.records))
+
     def close(self) -> None:
         """Destroys every device, then every instance; idempotent."""
         if os.getpid() != self._process_id:
@@ -320,6 +336,20 @@ if hasattr(os, "register_at_fork"):
     )
 
 
+def runtime_of_program(*, opens_default: bool = False) -> Runtime:
+    """Returns the runtime, for what a program does: a machine without devices has one too.
+
+    Args:
+        opens_default: whether the caller will use the default device.
+
+    Raises:
+        InvalidError: a variable of an option has a value that it does not take.
+    """
+    if not _made:
+        check_variables()
+    return runtime(opens_default=opens_default)
+
+
 def require_devices(*, opens_default: bool = False) -> Runtime:
     """Returns the runtime.
 
@@ -330,13 +360,9 @@ def require_devices(*, opens_default: bool = False) -> Runtime:
         InvalidError: a variable of an option has a value that it does not take.
         RuntimeFailure: it has no device; the text says what was looked at and what to install.
     """
-    if not _made:
-        check_variables()
-    found = runtime(opens_default=opens_default)
+    found = runtime_of_program(opens_default=opens_default)
     if not found.devices:
-        from .driver_report import diagnosis
-
-        raise RuntimeFailure(diagnosis(found.records))
+        raise found.want_of_devices()
     return found
 
 

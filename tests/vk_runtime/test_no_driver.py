@@ -22,22 +22,26 @@ else:
 """
 
 
-def run(**environment):
+def run(program, **environment):
     base = {k: v for k, v in os.environ.items() if not k.startswith(("VK_", "LAPILLI_"))}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+    return subprocess.run(
+        [sys.executable, "-c", program],
         env=base | environment,
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
+
+
+def found(**environment):
+    done = run(PROGRAM, **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_driver_files_that_do_not_exist():
-    out = run(VK_DRIVER_FILES="/nowhere/driver.json", LAPILLI_SWIFTSHADER="")
+    out = found(VK_DRIVER_FILES="/nowhere/driver.json", LAPILLI_SWIFTSHADER="")
     assert "no usable Vulkan device" in out
     assert "VK_DRIVER_FILES=/nowhere/driver.json" in out and "there is no such file" in out
     assert "unset VK_DRIVER_FILES" in out
@@ -48,12 +52,12 @@ def test_driver_files_that_do_not_exist():
 def test_embedded_library_that_is_no_driver(tmp_path):
     wrong = tmp_path / "libvk_swiftshader.so"
     wrong.write_text("this is text")
-    out = run(VK_DRIVER_FILES="/nowhere.json", LAPILLI_SWIFTSHADER=str(wrong))
+    out = found(VK_DRIVER_FILES="/nowhere.json", LAPILLI_SWIFTSHADER=str(wrong))
     assert "embedded|failed" in out and str(wrong) in out
 
 
 def test_embedded_library_without_the_driver_functions():
-    out = run(VK_DRIVER_FILES="/nowhere.json", LAPILLI_SWIFTSHADER=_any_shared_library())
+    out = found(VK_DRIVER_FILES="/nowhere.json", LAPILLI_SWIFTSHADER=_any_shared_library())
     assert "vk_icdNegotiateLoaderICDInterfaceVersion" in out
 
 
@@ -61,8 +65,34 @@ def test_manifest_that_is_damaged(tmp_path):
     (tmp_path / "a.json").write_text("{not json")
     (tmp_path / "b.json").write_text('{"ICD": {"library_path": "./gone.so"}}')
     (tmp_path / "c.json").write_text("[]")
-    out = run(VK_DRIVER_FILES=str(tmp_path), LAPILLI_SWIFTSHADER="")
+    out = found(VK_DRIVER_FILES=str(tmp_path), LAPILLI_SWIFTSHADER="")
     assert "cannot be read" in out and "gone.so does not exist" in out and "names no library" in out
+
+
+LISTING = """
+import lapilli as lp
+for found in (lp.devices(), lp.platforms(), lp.devices()):
+    assert not found and len(found) == 0 and found == () and found == [] and list(found) == [] and found[:1] == ()
+    try:
+        found[0]
+    except lp.RuntimeFailure as error:
+        assert "mesa-vulkan-drivers" in str(error), error
+    else:
+        raise AssertionError("an item")
+for needs in (lp.device, lp.select_device, lp.Queue, lp.Context, lambda: lp.device("cpu")):
+    try:
+        needs()
+    except lp.RuntimeFailure as error:
+        assert "mesa-vulkan-drivers" in str(error), error
+    else:
+        raise AssertionError(needs)
+"""
+
+
+def test_lists_of_devices_are_empty_and_their_first_item_says_what_to_install():
+    done = run(LISTING, VK_DRIVER_FILES="/nowhere/driver.json", LAPILLI_SWIFTSHADER="")
+    warning = "no usable Vulkan device was found: `lapilli doctor` says why and what to install\n"
+    assert (done.returncode, done.stderr) == (0, warning)
 
 
 def _any_shared_library():
