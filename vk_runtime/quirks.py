@@ -109,9 +109,10 @@ WIDE_ORDERS = Quirk(
     drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
     versions=((22, 3), (22, 4)),
     fault="Takes the order of an i32 that is widened to 64 bits and a constant for false, whatever the i32 is.",
-    remedy="Kernels in Python compare 32 bits, for every driver: passes/convert_to_spirv/compare_handlers.py.  "
-    "TargetEnv.folds_wide_orders: in modules of other compilers the constant is hidden, spirv/wide_orders.py.",
-    test="tests/sources/test_driver_remedies.py",
+    remedy="Kernels in Python compare 32 bits where the constant is known, for every driver: passes/convert_to_spirv/"
+    "compare_handlers.py.  TargetEnv.folds_wide_orders: other orders are those of unsigned numbers there; in "
+    "modules of other compilers the constant is hidden, spirv/wide_orders.py.",
+    test="tests/device/test_wide_orders.py",
 )
 
 _LOST_READS = (

@@ -14,7 +14,7 @@ from .function_lowering import FunctionLowering, Handler
 from .launch_place import component
 from .low_bits import shifted
 from .signed_zeros import arms
-from .types import float_type, is_bool
+from .types import float_type, is_bool, scalar_of
 
 _INTEGER_PREDICATES: tuple[type[Operation], ...] = (
     spirv.IEqualOp,
@@ -70,7 +70,24 @@ def compared(fn: FunctionLowering, number: int, a: SSAValue, b: SSAValue) -> SSA
     narrow = _narrowed(fn, number, a, b)
     if isinstance(narrow, bool):
         return fn.constant(condition, narrow)
+    if narrow is None and number in _SIGNED_ORDER and fn.module.env.folds_wide_orders:
+        number, narrow = _unsigned_if_wide(fn, number, a, b)
     return fn.emit(_INTEGER_PREDICATES[number], narrow or (a, b), condition)
+
+
+def _unsigned_if_wide(
+    fn: FunctionLowering, number: int, a: SSAValue, b: SSAValue
+) -> tuple[int, tuple[SSAValue, SSAValue]]:
+    """Returns a signed order of 64-bit integers as that of unsigned ones, each more by 2**63; others as they are.
+
+    What is a constant here is not all that a driver finds to be one: specialization constants, arguments of helpers,
+    sums of loops that it unrolls.  So every such order is hidden from those that misjudge them.
+    """
+    if scalar_of(a.type) != i64:
+        return number, (a, b)
+    bias = fn.constant(a.type, -(1 << 63))
+    left, right = (fn.emit(spirv.BitwiseXorOp, (value, bias), a.type) for value in (a, b))
+    return number + ULT - SLT, (left, right)
 
 
 _SIGNED_ORDER = {2: int.__lt__, 3: int.__le__, 4: int.__gt__, 5: int.__ge__}
