@@ -93,7 +93,7 @@ def _emit_entry_points(context: EmitContext) -> None:
             operands = (
                 op.execution_model.data,
                 context.symbol_id(name),
-                *encode_string(name),
+                *encode_string(op.exported_name),
                 *(context.symbol_id(variable) for variable in _interface(context, op, places)),
             )
             context.builder.add(Section.ENTRY_POINTS, Op.EntryPoint, operands, mark=op.location)

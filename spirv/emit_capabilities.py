@@ -7,7 +7,7 @@ SPIRV-Tools' validate_small_type_uses.cpp).  Many devices have the former and no
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from xdsl.dialects.builtin import BFloat16Type
 from xdsl.ir import Attribute, Operation
@@ -19,6 +19,7 @@ from ..ir.dialects.spirv.scalars import bit_width, scalar_of
 from ..ir.dialects.spirv.types import ArrayType, PointerType, RuntimeArrayType, SpecArrayType, StructType
 from ..ir.narrowing import is_integer_type
 from .emit_context import EmitContext, cannot_emit
+from .layout import is_laid_out
 from .tables import Capability, Enumerant, enumerant, enumerant_value
 
 _TRANSPARENT = frozenset(
@@ -37,7 +38,10 @@ _TRANSPARENT = frozenset(
 )
 """Operations that small types may take part in without their arithmetic capability."""
 
-_STORAGE_CAPABILITIES: dict[tuple[StorageClass, int], int] = {
+Storage = Mapping[tuple[StorageClass, int], int]
+"""Capability by storage class and bits of what lies there."""
+
+_STORAGE_CAPABILITIES: Storage = {
     (StorageClass.StorageBuffer, 8): Capability.StorageBuffer8BitAccess,
     (StorageClass.PhysicalStorageBuffer, 8): Capability.StorageBuffer8BitAccess,
     (StorageClass.Uniform, 8): Capability.UniformAndStorageBuffer8BitAccess,
@@ -46,6 +50,10 @@ _STORAGE_CAPABILITIES: dict[tuple[StorageClass, int], int] = {
     (StorageClass.PhysicalStorageBuffer, 16): Capability.StorageBuffer16BitAccess,
     (StorageClass.Uniform, 16): Capability.UniformAndStorageBuffer16BitAccess,
     (StorageClass.PushConstant, 16): Capability.StoragePushConstant16,
+}
+_OF_SHARED_BLOCKS: Storage = {
+    (StorageClass.Workgroup, 8): Capability.WorkgroupMemoryExplicitLayout8BitAccessKHR,
+    (StorageClass.Workgroup, 16): Capability.WorkgroupMemoryExplicitLayout16BitAccessKHR,
 }
 _MODE_CAPABILITIES = {
     ExecutionMode.DenormPreserve: Capability.DenormPreserve,
@@ -73,9 +81,13 @@ def add_module_capabilities(context: EmitContext) -> None:
                 context.capabilities.add(capability)
             _add_extension(context, enumerant("ExecutionMode", op.execution_mode.data))
     context.capabilities.update(_declared(module))
+    storage = _STORAGE_CAPABILITIES
+    if any(isinstance(op, spirv.GlobalVariableOp) and is_laid_out(op.type) for op in context.ops):
+        context.capabilities.add(Capability.WorkgroupMemoryExplicitLayoutKHR)
+        storage = {**storage, **_OF_SHARED_BLOCKS}
     if context.types.small_types:
-        context.capabilities.update(_small_type_capabilities(module))
-        context.capabilities.update(_of_passing_values(module, context.capabilities))
+        context.capabilities.update(_small_type_capabilities(module, storage))
+        context.capabilities.update(_of_passing_values(module, context.capabilities, storage))
     _add_extensions(context)
 
 
@@ -110,42 +122,42 @@ def _declared(module: spirv.ModuleOp) -> Iterator[int]:
             yield number
 
 
-def _small_type_capabilities(module: Operation) -> Iterator[int]:
+def _small_type_capabilities(module: Operation, storage: Storage) -> Iterator[int]:
     for op in module.walk():
         if isinstance(op, spirv.GlobalVariableOp):
-            yield from _of_memory(op.type)
+            yield from _of_memory(op.type, storage)
             # SPIRV-Tools also looks behind pointers that a block holds.
             yield from _arithmetic(_behind_pointers(op.type.pointee))
         elif isinstance(op, spirv.SpecConstantOp):
             yield from _arithmetic([op.type])
         elif op.name in _TRANSPARENT:
             # Pointers into physical storage appear here only.
-            yield from _of_pointers(value.type for value in (*op.operands, *op.results))
+            yield from _of_pointers((value.type for value in (*op.operands, *op.results)), storage)
             if isinstance(op, spirv.LoadOp | spirv.StoreOp):
                 yield from _arithmetic_vectors(op)
         else:
-            yield from _of_values(op)
+            yield from _of_values(op, storage)
 
 
-def _of_passing_values(module: Operation, found: Container[int]) -> Iterator[int]:
+def _of_passing_values(module: Operation, found: Container[int], storage: Storage) -> Iterator[int]:
     """Yields what small types need that only conversions see, ``f32(f16(x))``: no storage capability covers them."""
     for op in module.walk():
         if isinstance(op, spirv.UConvertOp | spirv.SConvertOp | spirv.FConvertOp):
             for value in (*op.operands, *op.results):
                 scalar = scalar_of(value.type)
-                covering = (c for (_, bits), c in _STORAGE_CAPABILITIES.items() if bits == bit_width(scalar))
+                covering = (c for (_, bits), c in storage.items() if bits == bit_width(scalar))
                 if not any(capability in found for capability in covering):
                     yield from _arithmetic([scalar])
 
 
-def _of_values(op: Operation) -> Iterator[int]:
+def _of_values(op: Operation, storage: Storage) -> Iterator[int]:
     types = [value.type for value in (*op.operands, *op.results)]
     for region in op.regions:
         for block in region.blocks:
             types += [argument.type for argument in block.args]
     pointers = [type_ for type_ in types if isinstance(type_, PointerType)]
     yield from _arithmetic(scalar for type_ in types for scalar in _scalars(type_))
-    yield from _of_pointers(pointers)
+    yield from _of_pointers(pointers, storage)
 
 
 def _arithmetic_vectors(op: Operation) -> Iterator[int]:
@@ -155,19 +167,19 @@ def _arithmetic_vectors(op: Operation) -> Iterator[int]:
             yield from _arithmetic(_scalars(value.type))
 
 
-def _of_pointers(types: Iterable[Attribute]) -> Iterator[int]:
+def _of_pointers(types: Iterable[Attribute], storage: Storage) -> Iterator[int]:
     for type_ in types:
         if isinstance(type_, PointerType):
-            yield from _of_memory(type_)
+            yield from _of_memory(type_, storage)
 
 
-def _of_memory(pointer: PointerType) -> Iterator[int]:
+def _of_memory(pointer: PointerType, storage: Storage) -> Iterator[int]:
     storage_class = pointer.storage_class.data
     for scalar in _scalars(pointer.pointee):
         width = bit_width(scalar)
         if width not in (8, 16):
             continue
-        capability = _STORAGE_CAPABILITIES.get((storage_class, width))
+        capability = storage.get((storage_class, width))
         if capability is not None:
             yield capability
         else:

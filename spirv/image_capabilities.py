@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..ir.dialects import spirv
 from ..ir.dialects.spirv.enums import Dim, ImageFormat, ImageOperands
 from ..ir.dialects.spirv.image_types import ImageType, SampledImageType
+from ..ir.dialects.spirv.scalars import bit_width
 from .tables import Capability
 
 _PLAIN_FORMATS = frozenset(
@@ -41,7 +42,9 @@ def image_capabilities(image: ImageType) -> Iterator[int]:
     shape = image.data
     if shape.dim in _BY_DIM:
         yield _BY_DIM[shape.dim][int(image.is_storage)]
-    if shape.format not in _PLAIN_FORMATS:
+    if bit_width(shape.element) == 64:
+        yield Capability.Int64ImageEXT
+    elif shape.format not in _PLAIN_FORMATS:
         yield Capability.StorageImageExtendedFormats
     if shape.dim is Dim.Cube and shape.arrayed:
         yield Capability.ImageCubeArray if image.is_storage else Capability.SampledCubeArray

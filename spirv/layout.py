@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from xdsl.ir import Attribute
 
+from ..ir.dialects.spirv.enums import StorageClass
 from ..ir.dialects.spirv.matrix_types import MatrixType
 from ..ir.dialects.spirv.scalars import bit_width, component_count, is_bool, scalar_of
 from ..ir.dialects.spirv.types import ArrayType, PointerType, RuntimeArrayType, StructType
@@ -55,6 +56,15 @@ def size_bytes(type_: Attribute) -> int | None:
     if isinstance(type_, PointerType):
         return _POINTER_BYTES
     return _scalar_bytes(type_) * component_count(type_)
+
+
+def is_laid_out(type_: PointerType) -> bool:
+    """Whether a type is that of shared memory with an explicit layout (SPV_KHR_workgroup_memory_explicit_layout)."""
+    pointee = type_.pointee
+    is_shared = type_.storage_class.data is StorageClass.Workgroup
+    return (
+        is_shared and isinstance(pointee, StructType) and any(m.offset is not None for m in pointee.members)
+    )
 
 
 def layout_fault(type_: Attribute) -> str | None:

@@ -41,7 +41,7 @@ from ..ir.dialects.spirv.types import (
 )
 from ..ir.narrowing import is_array_attribute, is_dense, is_integer_type, is_scalar_attribute, is_vector_type
 from .binary import ModuleBuilder, Section, encode_string
-from .layout import layout_fault
+from .layout import is_laid_out, layout_fault
 from .literals import UnemittableError, scalar_words
 from .tables import Capability as Cap
 from .tables import NewerCapability, NewerOp, Op
@@ -53,9 +53,7 @@ _FLOAT_WIDTHS: dict[type[Attribute], int] = {
     Float64Type: 64,
 }
 _BFLOAT16_ENCODING = 0
-_BLOCK_STORAGE_CLASSES = frozenset(
-    (StorageClass.StorageBuffer, StorageClass.PushConstant, StorageClass.Uniform)
-)
+_BLOCK_STORAGE_CLASSES = (StorageClass.StorageBuffer, StorageClass.PushConstant, StorageClass.Uniform)
 
 
 class TypeTable:
@@ -109,7 +107,7 @@ class TypeTable:
     def variable_pointer(self, type_: PointerType) -> int:
         """Returns the id of a global variable's type, whose struct is a Block where the host sees it."""
         storage_class = type_.storage_class.data
-        if storage_class not in _BLOCK_STORAGE_CLASSES:
+        if not (storage_class in _BLOCK_STORAGE_CLASSES or is_laid_out(type_)):
             return self.id(type_)
         pointer = self._pointer(storage_class, self._blocks(storage_class, type_.pointee))
         self._by_identity[id(type_)] = pointer
@@ -315,7 +313,8 @@ class TypeTable:
                 return self._physical_pointer(type_.pointee)
         # A pointer to a whole buffer, passed to a function, has the type of the buffer's variable.
         pointee = type_.pointee
-        may_be_block = storage_class in _BLOCK_STORAGE_CLASSES and isinstance(pointee, StructType)
+        has_blocks = storage_class in _BLOCK_STORAGE_CLASSES or storage_class is StorageClass.Workgroup
+        may_be_block = has_blocks and isinstance(pointee, StructType)
         block = self._structs.get((pointee, True)) if may_be_block else None
         return self._pointer(storage_class, block or self.id(pointee))
 

@@ -70,7 +70,8 @@ class _ModuleReader:
         self._view = view
         self._version = version
         self._values = ModuleValues(view)
-        self._entry_names: dict[int, str] = {}
+        self._entry_points: set[int] = set()
+        """The functions that are entry points; their symbols are the first of their names."""
 
     def read(self) -> spirv.ModuleOp:
         self._read_strings()
@@ -121,16 +122,17 @@ class _ModuleReader:
 
     def _name_symbols(self) -> None:
         values = self._values
+        names: set[str] = set()
         for item in self._view.of_opcode(Op.EntryPoint):
             if len(item.operands) < 3:
                 unreadable("it has too few operands", item)
             function, name = item.operands[1], decode_string(item.operands, 2)[0]
-            if function in self._entry_names or name in self._entry_names.values():
-                unreadable("an entry point is one function with a name of its own", item)
-            if not name:
-                unreadable("an entry point without a name is not supported", item)
-            self._entry_names[function] = name
-            values.name(function, name)
+            if name in names:
+                unreadable("an entry point has a name of its own", item)
+            names.add(name)
+            self._entry_points.add(function)
+            if name and function not in values.symbols:
+                values.name(function, name)
         for function in self._view.functions:
             if function.result_id not in values.symbols:
                 values.name(function.result_id)
@@ -283,14 +285,14 @@ class _ModuleReader:
             interface.append(self._values.symbols[operand.value])
         if item.operands[1] not in {function.result_id for function in self._view.functions}:
             unreadable(f"%{item.operands[1]} is no function", item)
-        return spirv.EntryPointOp(self._entry_names[item.operands[1]], interface)
+        symbol, name = self._values.symbols[item.operands[1]], decode_string(item.operands, 2)[0]
+        return spirv.EntryPointOp(symbol, interface, entry_name=None if name == symbol else name)
 
     def _execution_mode(self, item: Instruction) -> Operation:
         if len(item.operands) < 2:
             unreadable("it has too few operands", item)
         function, mode, *words = item.operands
-        name = self._entry_names.get(function)
-        if name is None:
+        if function not in self._entry_points:
             unreadable(f"%{function} is no entry point", item)
         if mode not in enums.ExecutionMode.__members__.values():
             unreadable(f"the dialect has no mode {enumerant_name('ExecutionMode', mode)}", item)
@@ -299,7 +301,7 @@ class _ModuleReader:
             values = [self._mode_value(word, item) for word in words]
         elif any(word >> 31 for word in words):
             unreadable("its numbers are too large", item)
-        return spirv.ExecutionModeOp(name, enums.ExecutionMode(mode), values)
+        return spirv.ExecutionModeOp(self._values.symbols[function], enums.ExecutionMode(mode), values)
 
     def _mode_value(self, number: int, item: Instruction) -> int | SymbolRefAttr:
         symbol = self._values.symbol(number)

@@ -325,6 +325,8 @@ class ImageFormat(enum.IntEnum):
     Rg8ui = 37
     R16ui = 38
     R8ui = 39
+    R64ui = 40
+    R64i = 41
 
 
 class ImageOperands(enum.IntFlag):

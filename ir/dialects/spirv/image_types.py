@@ -21,7 +21,7 @@ from .enums import (
     ImageSamplerUseInfo,
     ImageSamplingInfo,
 )
-from .scalars import is_float, is_integer
+from .scalars import bit_width, is_float, is_integer
 
 _EnumT = TypeVar("_EnumT", bound=enum.IntEnum)
 
@@ -78,6 +78,9 @@ class ImageType(Data[ImageShape], TypeAttribute):
     def verify(self) -> None:
         if not (is_float(self.element_type) or is_integer(self.element_type)):
             raise VerifyException(f"an image holds integers or floats, found {self.element_type}")
+        is_wide = self.data.format in (ImageFormat.R64ui, ImageFormat.R64i)
+        if is_wide and not (is_integer(self.element_type) and bit_width(self.element_type) == 64):
+            raise VerifyException(f"an image of {self.data.format.name} holds i64, found {self.element_type}")
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> ImageShape:

@@ -98,14 +98,14 @@ class ModuleOp(IRDLOperation):
         initialise(self, properties, regions=(region_of(body),))
 
     def verify_(self) -> None:
-        entry_points: set[tuple[Attribute, Attribute]] = set()
+        entry_points: set[tuple[str, Attribute]] = set()
         for op in self.body.block.ops:
             if not op.name.startswith("spirv."):
                 fail(self, f"holds operations of the spirv dialect, found {op.name}")
             if isinstance(op, EntryPointOp):
-                key = (op.fn, op.execution_model)
+                key = (op.exported_name, op.execution_model)
                 if key in entry_points:
-                    fail(op, f"@{op.fn.root_reference.data} is there twice for one execution model")
+                    fail(op, f"@{op.exported_name} is there twice for one execution model")
                 entry_points.add(key)
 
 
@@ -180,26 +180,37 @@ class FuncOp(IRDLOperation):
 
 @irdl_op_definition
 class EntryPointOp(IRDLOperation):
-    """Exports function `fn` under its symbol's name; `interface` lists the globals that it uses."""
+    """Exports function `fn` under its symbol's name; `interface` lists the globals that it uses.
+
+    `entry_name`, which upstream lacks, is another name: one function may be several entry points.
+    """
 
     name = "spirv.EntryPoint"
 
     execution_model = prop_def(ExecutionModelAttr)
     fn = prop_def(FlatSymbolRefAttr)
     interface = prop_def(ArrayAttr[FlatSymbolRefAttr])
+    entry_name = opt_attr_def(StringAttr)
 
     def __init__(
         self,
         fn: str,
         interface: Sequence[str] = (),
         execution_model: ExecutionModel = ExecutionModel.GLCompute,
+        entry_name: str | None = None,
     ):
         properties: dict[str, Attribute] = {
             "execution_model": ExecutionModelAttr(execution_model),
             "fn": symbol_reference(fn),
             "interface": ArrayAttr(map(symbol_reference, interface)),
         }
-        initialise(self, properties)
+        attributes = {} if entry_name is None else {"entry_name": text_attribute(entry_name)}
+        initialise(self, properties, attributes)
+
+    @property
+    def exported_name(self) -> str:
+        """The name of the entry point."""
+        return self.fn.root_reference.data if self.entry_name is None else self.entry_name.data
 
     def verify_(self) -> None:
         check_in_module(self)

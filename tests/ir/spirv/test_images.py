@@ -283,6 +283,15 @@ def test_verifier_refuses(name, operands, properties, result, message):
         parsed(module((name, operands, properties, result, ())))
 
 
+@pytest.mark.parametrize("format", ["R64ui", "R64i"])
+def test_pixels_of_64_bits_are_integers(format):
+    text = image(use="NoSampler", format=format, element="i64")
+    assert str(Parser(make_context(), text).parse_type()) == text
+    for element in ("i32", "f64"):
+        with pytest.raises(Exception, match=f"an image of {format} holds i64, found {element}"):
+            Parser(make_context(), image(use="NoSampler", format=format, element=element)).parse_type()
+
+
 def test_a_sampled_image_is_made_of_one_with_need_sampler():
     with pytest.raises(Exception, match="made of an image with NeedSampler"):
         Parser(make_context(), f"!spirv.sampled_image<{STORAGE}>").parse_type()

@@ -24,6 +24,8 @@ SLANG = sorted((Path(__file__).parents[2] / "shaders" / "slang").glob("*.spv"))
 SHADERS = sorted((Path(__file__).parent / "shaders").glob("*.comp"))
 GOLDENS = sorted((Path(__file__).parents[2] / "golden" / "spirv").glob("*.mlir"))
 ENVIRONMENTS = ["vulkan1.1", "vulkan1.2", "vulkan1.3"]
+LATER = {"shared_blocks": "glslang writes blocks of shared memory for SPIR-V 1.4 and later"}
+"""Shaders that cannot be compiled for Vulkan 1.1."""
 
 
 def environment(name: str) -> TargetEnv:
@@ -35,6 +37,8 @@ def compiled(shader: Path, target: str, folder: Path, *, optimised: bool = False
     for tool in ("glslangValidator", "spirv-opt"):
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed")
+    if target == "vulkan1.1" and shader.stem in LATER:
+        pytest.skip(LATER[shader.stem])
     out = folder / "shader.spv"
     subprocess.run(
         ["glslangValidator", "-V", "--target-env", target, shader, "-o", out],
