@@ -233,6 +233,10 @@ class LaunchConfiguration:
     origin: LaunchConfiguration | None = None
     """What `on` was called on, where that says nothing but kernel and range: it knows what may be taken again."""
 
+    def __reduce__(self) -> tuple[Any, tuple[object, ...]]:
+        """Pickled as it was made; an error of the queue, the events or the constants where it names such."""
+        return LaunchConfiguration, (self.kernel, self.range, self.queue, self.wait_events, self.spec_values)
+
     def __copy__(self) -> LaunchConfiguration:
         return self
 

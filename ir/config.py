@@ -270,6 +270,10 @@ class Config:
     def __dir__(self) -> list[str]:
         return [*OPTIONS, "override"]
 
+    def __reduce__(self) -> str:
+        """Pickled by name: each process has its own, and a copy is itself."""
+        return "config"
+
     def __repr__(self) -> str:
         return "\n".join(["lp.config:", *(f"  {name:16} {getattr(self, name)!r}" for name in OPTIONS)])
 

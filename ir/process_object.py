@@ -10,6 +10,9 @@ class ProcessObject:
 
     __slots__ = ()
 
+    _instead = "make one where it is needed"
+    """What to do where somebody wants to pickle one."""
+
     def __copy__(self) -> Self:
         """Returns the object itself: copies are one object, as SYCL's common reference semantics have it."""
         return self
@@ -19,6 +22,4 @@ class ProcessObject:
 
     def __getstate__(self) -> object:
         name = f"lp.{type(self).__name__}"
-        raise TypeError(
-            f"an {name} belongs to this process and cannot be pickled; make one where it is needed"
-        )
+        raise TypeError(f"an {name} belongs to this process and cannot be pickled; {self._instead}")

@@ -12,6 +12,7 @@ from typing import Literal
 
 from ..ir.kernel_info import KernelInfo, Requirements
 from ..ir.kernel_info import SpecConstantInfo as ConstantInfo
+from ..ir.process_object import ProcessObject
 from ..ir.property_set import requirement_properties
 from ..ir.public_names import PublicNames
 from ..ir.sha256 import sha256
@@ -35,6 +36,7 @@ BundleFile = tuple[str, bytes]
 
 
 class DeviceImage(
+    ProcessObject,
     metaclass=PublicNames,
     internal="""
     binary digest id_of info input is_from_source name_of native spec_symbols spirv_digest takes_native_values
@@ -45,6 +47,8 @@ class DeviceImage(
 
     Equal to another image of the same content and state.  Images are found by iterating over a `KernelBundle`.
     """
+
+    _instead = "save its bundle, kb.save(path), and lp.load_kernel_bundle(context, path) there"
 
     _state: BundleState
     _source: InputImage | None
@@ -372,12 +376,6 @@ class DeviceImage(
 
     def __hash__(self) -> int:
         return hash((self._state, frozenset(self._ids.values()), tuple(self._ids)))
-
-    def __copy__(self) -> DeviceImage:
-        return self
-
-    def __deepcopy__(self, memo: object) -> DeviceImage:
-        return self
 
     def __repr__(self) -> str:
         return f"<lp.DeviceImage {self._state.name} {self.format}: {', '.join(self._ids)}>"

@@ -8,11 +8,12 @@ from __future__ import annotations
 import operator
 import threading
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from ..ir.aspects import Aspect
-from ..ir.errors import DeviceLostError, InvalidError
+from ..ir.errors import DeviceLostError, Error, InvalidError
 from ..ir.public_names import PublicNames
 from ..ir.target_env import TargetEnv
 from .backend import VulkanObject
@@ -383,6 +384,17 @@ class Device(
             masked.shut_down()
         if self._logical is not None:
             self._logical.close()
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        """Pickled by its selector: for processes that see the same devices."""
+        from .device_list import device
+
+        with suppress(Error):
+            if device(self.selector) is self:
+                return device, (self.selector,)
+        raise TypeError(
+            f"{self!r} cannot be pickled: lp.device(…) does not find it; pickle what it was made of, and make it there"
+        )
 
     if not TYPE_CHECKING:  # type checkers find by themselves what is missing
 

@@ -30,6 +30,8 @@ class Event(
 
     __slots__ = ("__weakref__", "_queue", "timing", "value")
 
+    _instead = "wait for it, and pickle what its arrays hold"
+
     is_recorded = False
     """Whether it stands for a command of a graph, which runs at replays only."""
 

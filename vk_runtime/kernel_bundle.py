@@ -56,6 +56,8 @@ class KernelBundle(
     state, images and values of specialization constants.
     """
 
+    _instead = "save it, kb.save(path), and lp.load_kernel_bundle(context, path) there"
+
     _context: Context
     _devices: tuple[Device, ...]
     _state: BundleState
@@ -393,12 +395,6 @@ class KernelBundle(
 
     def __hash__(self) -> int:
         return hash((id(self._context), self._state, frozenset(self._images)))
-
-    def __copy__(self) -> KernelBundle:
-        return self
-
-    def __deepcopy__(self, memo: object) -> KernelBundle:
-        return self
 
     def __repr__(self) -> str:
         devices = ", ".join(device.selector for device in self._devices)

@@ -134,7 +134,10 @@ class KernelId(
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise ConstraintError("an lp.KernelId cannot be pickled: it is told apart by identity")
+        raise ConstraintError(
+            "an lp.KernelId cannot be pickled: it is told apart by identity; pickle its kernel, or the name for "
+            "lp.get_kernel_id(name)"
+        )
 
     def __repr__(self) -> str:
         return f"<lp.KernelId {self._qualified_name}>"

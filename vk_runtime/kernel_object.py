@@ -29,6 +29,8 @@ class Kernel(
 
     __slots__ = ("__weakref__", "_bundle", "_id", "_preset")
 
+    _instead = "pickle the function that it is made of, or save its bundle"
+
     _bundle: KernelBundle
     _id: KernelId
     _preset: PresetArguments | None
@@ -135,12 +137,6 @@ class Kernel(
 
     def __hash__(self) -> int:
         return hash(self._id)
-
-    def __copy__(self) -> Kernel:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Kernel:
-        return self
 
     def __repr__(self) -> str:
         return f"<lp.Kernel {self.name}>"
