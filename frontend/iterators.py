@@ -13,7 +13,7 @@ from .arithmetic import binary
 from .array_elements import array_extent, element_at
 from .builtins import expect_count, min_max
 from .dispatch import intrinsic
-from .fixed_arrays import load_fixed
+from .fixed_arrays import elements_of, load_fixed, whole_of
 from .function_builder import FunctionBuilder
 from .iteration import iterable_items
 from .part_memory import ElementPart, load_place
@@ -21,7 +21,7 @@ from .values import Array, Elements, FixedArray, Image, Iteration, Scalar, Tuple
 
 
 def elements(fb: FunctionBuilder, value: Value, node: ast.expr) -> Elements | None:
-    """Returns how a loop reads arrays of one dimension, None where `value` is none.
+    """Returns how a loop reads arrays of one dimension and rows of fixed arrays, None where `value` is neither.
 
     Args:
         node: where the array stands, for messages.
@@ -36,8 +36,13 @@ def elements(fb: FunctionBuilder, value: Value, node: ast.expr) -> Elements | No
                 return load_place(fb, ElementPart(element_at(fb, array, [index], node), kind), node)
 
             return Elements(array_extent(fb, array, 0), element)
-        case FixedArray(remaining_shape=(length,)) as fixed:
-            return Elements(constant(length), lambda index: load_fixed(fb, fixed, [index], node))
+        case FixedArray() as fixed:
+
+            def part(index: Scalar) -> Value:
+                found = load_fixed(fb, fixed, [index], node)
+                return whole_of(fb, found) if isinstance(found, FixedArray) else found
+
+            return Elements(constant(fixed.remaining_shape[0]), part)
         case _:
             return None
 
@@ -74,14 +79,17 @@ def compile_zip(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> 
     arrays = [part for part in found if part is not None]
     if arrays and len(arrays) == len(found):
         return _of_arrays(fb, node, arrays)
-    if arrays:
+    if any(part and not isinstance(value, FixedArray) for part, value in zip(found, arguments, strict=True)):
         raise fb.error(
             node,
             "zip takes arrays, or things whose length is known, not both",
             "LP2051",
             hint="loop over indices: for i in range(len(a))",
         )
-    parts = [iterable_items(fb, value, part) for value, part in zip(arguments, node.args, strict=True)]
+    parts = [
+        elements_of(fb, value, part) if isinstance(value, FixedArray) else iterable_items(fb, value, part)
+        for value, part in zip(arguments, node.args, strict=True)
+    ]
     if _is_strict(fb, node) and len({len(part) for part in parts}) > 1:
         lengths = ", ".join(str(len(part)) for part in parts)
         raise fb.error(node, f"zip(strict=True) of different lengths: {lengths}", "LP2033")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import fields
 from importlib import import_module
@@ -70,14 +71,19 @@ def pass_descriptions() -> dict[str, str]:
 def parse_passes(text: str) -> tuple[ModulePass, ...]:
     """Returns the passes that a pipeline names: ``propagate-aspects{exclude=6 warn=true},split-modules``.
 
+    Blanks beside commas, braces and equals signs count for nothing, as in mlir-opt.
+
     Raises:
         InvalidError: bad syntax, an unknown pass (the known ones are listed) or an unknown option.
     """
     try:
-        specs = tuple(parse_pipeline(text))
+        specs = tuple(parse_pipeline(_BESIDE_PUNCTUATION.sub(r"\1", text.strip())))
     except ArgSpecParseError as error:
         raise InvalidError(str(error)) from error
     return tuple(_make(spec) for spec in specs)
+
+
+_BESIDE_PUNCTUATION = re.compile(r"\s*([,{}=])\s*")
 
 
 def _make(spec: ArgSpec) -> ModulePass:

@@ -116,3 +116,55 @@ def test_loops_over_shared_memory_may_hold_barriers(device):
     out = lp.zeros(16, lp.i32, device=device)
     shared[16](lp.asarray(np.arange(16, dtype=np.int32), device=device), lp.local(8), out)
     assert out.numpy().tolist() == [28] * 8 + [92] * 8
+
+
+def of_rows(vector, matrix):
+    digits = weighted = beside = last = 0
+    for row in matrix:
+        for value in row:
+            digits = 10 * digits + value
+    for i, row in enumerate(matrix):
+        row[0] += i  # a copy: the matrix stays
+        weighted += row[0] * row[2]
+    for row, (p, q), x in zip(matrix, ((1, 2), (3, 4)), vector, strict=False):
+        beside += (row[0] * p + row[1] * q) * x
+    for x, y in zip(vector, (5, 6, 7), strict=True):
+        last += x * y
+    return digits, weighted, beside, last, matrix[1][0]
+
+
+@lp.kernel
+def rows(
+    vector: lp.FixedArray[lp.i32, 3], matrix: lp.FixedArray[lp.i32, 2, 3], out: lp.Out[lp.i32], count: lp.i32
+):
+    results = of_rows(vector, matrix)
+    for i in lp.static_range(5):
+        out[i] = results[i]
+    table = lp.FixedArray[lp.i32, 2, 2]()  # in memory, since a loop changes it by element
+    for i in range(count):
+        table[i % 2, i // 2 % 2] += i
+    for pair in table:
+        out[5] = out_digits(pair[0], pair[1])
+
+
+def out_digits(first, second):
+    return 10 * first + second
+
+
+def test_rows_of_fixed_arrays_are_copies(device):
+    out = lp.zeros(6, lp.i32, device=device)
+    rows[1]([1, 2, 3], [[1, 2, 3], [4, 5, 6]], out, 8)
+    weighted, beside, last = 1 * 3 + (4 + 1) * 6, (1 * 1 + 2 * 2) * 1 + (4 * 3 + 5 * 4) * 2, 5 + 2 * 6 + 3 * 7
+    assert out.numpy().tolist() == [123456, weighted, beside, last, 4, 10 * (1 + 5) + 3 + 7]
+
+
+def test_fixed_arrays_and_arrays_of_other_lengths_do_not_mix(device):
+    text = "@lp.kernel\ndef mixed(a: lp.Array[lp.i32], b: lp.FixedArray[lp.i32, 2]):\n    "
+    kernel = lp.kernel_from_source(text + "for x, y, z in zip(a, b, (1, 2)):\n        a[0] += x + y + z\n")
+    with pytest.raises(lp.CompileError, match="not both"):
+        kernel[1](lp.zeros(2, lp.i32, device=device), [1, 2])
+    kernel = lp.kernel_from_source(
+        text + "for x, y in zip(b, (1, 2, 3), strict=True):\n        a[0] += x + y\n"
+    )
+    with pytest.raises(lp.CompileError, match="different lengths: 2, 3"):
+        kernel[1](lp.zeros(2, lp.i32, device=device), [1, 2])

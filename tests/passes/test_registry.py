@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from lapilli.ir.errors import InvalidError
 from lapilli.ir.target_env import OPTIMISATION_PASSES
-from lapilli.passes.registry import pass_factory, pass_names
+from lapilli.passes.propagate_aspects import PropagateAspectsPass
+from lapilli.passes.registry import parse_passes, pass_factory, pass_names
 
 PERFORMANCE = (Path(__file__).parents[2] / "docs" / "performance.md").read_text(encoding="utf-8")
 
@@ -38,3 +40,21 @@ def test_a_pass_is_in_the_tables_of_the_documentation(name: str) -> None:
 
 def test_what_can_be_switched_off_is_a_pass() -> None:
     assert set(OPTIMISATION_PASSES) <= set(pass_names())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "propagate-aspects{exclude=4,1 warn=true},cse",
+        " propagate-aspects{ exclude = 4, 1  warn=true } , cse\n",
+    ],
+)
+def test_blanks_in_a_pipeline_count_for_nothing(text: str) -> None:
+    propagate, cse = parse_passes(text)
+    assert propagate == PropagateAspectsPass(exclude=(4, 1), warn=True)
+    assert cse.name == "cse"
+
+
+def test_blanks_do_not_join_passes() -> None:
+    with pytest.raises(InvalidError, match="canonicalize cse"):
+        parse_passes("canonicalize cse")
