@@ -109,16 +109,13 @@ class Vec(TypeSpelling):
         return VecType(element, size)
 
 
-VECTOR_ALIASES: dict[str, VecType] = {
-    f"{element.spelling}x{size}": VecType(element, size)
-    for element in SCALAR_TYPES.values()
-    for size in VECTOR_SIZES
-}
-"""Every vector type by its short name: ``f32x4``, ``boolx2``."""
+_SIZE_OF = {str(size): size for size in VECTOR_SIZES}
 
 
 def __getattr__(name: str) -> VecType:
-    try:
-        return VECTOR_ALIASES[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    """Makes a vector type that is asked for by its short name: ``f32x4``, ``boolx2``."""
+    element, _, size = name.partition("x")
+    if element not in SCALAR_TYPES or size not in _SIZE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = VecType(SCALAR_TYPES[element], _SIZE_OF[size])
+    return found

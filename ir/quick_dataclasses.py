@@ -50,7 +50,6 @@ _HELPERS: Final = {
     "_add_slots": ("cls", "is_frozen", "weakref_slot"),
 }
 """Functions of `dataclasses`, with their parameters in CPython 3.11 and 3.12."""
-_PSEUDO: Final = ("ClassVar", "InitVar", "KW_ONLY")
 _OURS: Final = ("lapilli", "xdsl")
 """Packages whose annotations have no other names for these."""
 _dataclasses: Any = dataclasses
@@ -78,8 +77,9 @@ def define(cls: Any, options: tuple[bool, ...]) -> Any:
     init, repr_, eq, order, unsafe_hash, frozen, match_args, kw_only, slots, weakref_slot = options
     if order or unsafe_hash or weakref_slot or cls.__module__.partition(".")[0] not in _OURS:
         return None
-    inherited = _inherited(cls, frozen)
-    own = _own_defaults(cls)
+    is_bare = _BARE.issuperset(cls.__mro__[1:])
+    inherited = {} if is_bare else _inherited(cls, frozen)
+    own = _own_defaults(cls, is_bare)
     namespace = cls.__dict__
     if inherited is None or own is None or (frozen and not namespace.keys().isdisjoint(_SET_AND_DELETE)):
         return None
@@ -134,14 +134,21 @@ def _inherited(cls: Any, frozen: bool) -> dict[str, Field[Any]] | None:
     return found
 
 
-def _own_defaults(cls: Any) -> dict[str, tuple[object, Any]] | None:
-    """Returns annotation and default of each of its own fields; None where one of them is no usual field."""
+def _own_defaults(cls: Any, is_bare: bool) -> dict[str, tuple[object, Any]] | None:
+    """Returns annotation and default of each of its own fields; None where one of them is no usual field.
+
+    Args:
+        cls: the class.
+        is_bare: whether its parents have no fields.
+    """
     namespace = cls.__dict__
     annotations = namespace.get("__annotations__", {})
-    if any(type(value) is Field and name not in annotations for name, value in namespace.items()):
+    has_fields = Field in map(type, namespace.values())  # usually not: most defaults are plain values
+    if has_fields and any(
+        type(item) is Field and name not in annotations for name, item in namespace.items()
+    ):
         return None
     found: dict[str, tuple[object, Any]] = {}
-    is_bare = _BARE.issuperset(cls.__mro__[1:])
     for name, annotation in annotations.items():
         # Asking a class for what it does not have takes as long as the rest of this.
         default: Any = MISSING if is_bare and name not in namespace else getattr(cls, name, MISSING)
@@ -156,7 +163,7 @@ def _own_defaults(cls: Any) -> dict[str, tuple[object, Any]] | None:
 
 def _is_pseudo(annotation: object) -> bool:
     if type(annotation) is str:
-        return any(name in annotation for name in _PSEUDO)
+        return "ClassVar" in annotation or "InitVar" in annotation or "KW_ONLY" in annotation
     return (
         annotation is dataclasses.KW_ONLY
         or _dataclasses._is_classvar(annotation, typing)
