@@ -162,9 +162,23 @@ class _Instrument:
         inner = [self.block(b, is_outermost=is_outermost) for r in op.regions for b in region_blocks(r)]
         counts = any(inner)
         if counts and not _ends_kernel(op):
+            for region in op.regions:
+                for block in region_blocks(region):
+                    self._leave_agreement(block)
             passed_by = [CountRoundsOp(self._bounds.loops_in(op))] if is_outermost else []
             self._after(op, [*passed_by, AgreeOnRoundsOp()])
         return counts
+
+    def _leave_agreement(self, block: Block) -> None:
+        """Removes the last agreement of a branch's arm, where one behind the branch follows and nothing is counted
+        in between but what all of the arm's work-items count: the highest count stays the highest."""
+        for op in reversed(block_operations(block)):
+            if isinstance(op, AgreeOnRoundsOp):
+                op.detach()
+                op.erase()
+                return
+            if op.regions or isinstance(op, func.CallOp | CheckRoundsOp) or has_loop_inside(op):
+                return
 
     def _loop(self, op: Operation, is_outermost: bool) -> None:
         bound = self._bounds.of_op(op)

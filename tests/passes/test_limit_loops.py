@@ -121,6 +121,28 @@ def test_a_branch_agrees_where_it_ends() -> None:
     ]
 
 
+def test_a_branch_in_a_loop_agrees_once() -> None:
+    inner = (
+        f"scf.if %odd {{ {loop('%n')} {loop('%n', 'memref.store %one, %a[%i] : memref<?xi32>', '%one')} }}"
+    )
+    assert names(run(loop("%n", inner))) == [
+        "func.func",
+        "scf.for",
+        "count_rounds",
+        "scf.if",
+        "scf.for",
+        "count_rounds",
+        "agree_on_rounds",  # those of the other loop come on top
+        "count_rounds",
+        "scf.for",
+        "count_rounds",
+        "count_rounds",
+        "agree_on_rounds",
+        "check_rounds",
+        "count_rounds",
+    ]
+
+
 def test_a_while_of_unknown_rounds_counts_its_tests() -> None:
     body = """%r = scf.while (%x = %n) : (i32) -> i32 {
         %c = arith.cmpi slt, %x, %ten : i32
