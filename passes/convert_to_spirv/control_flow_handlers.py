@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import DenseArrayBase, i32
+from xdsl.dialects.builtin import DenseArrayBase, i1, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.create import append, create, empty_block, region_of
@@ -210,8 +210,21 @@ def _while(fn: FunctionLowering, op: Operation) -> None:
     source = op.before_region.block
     fn.values.update(zip(source.args, carried, strict=True))
     fn.loop_depth += 1
+    checks = _checks(fn)
     condition, *passed = _yielded(fn, source, test)
     _store_all(fn, variables, passed)
+
+    source = op.after_region.block
+    fn.values.update(zip(source.args, passed, strict=True))
+    yielded = carriable(fn, _yielded(fn, source, body))
+    fn.loop_depth -= 1
+    _branch(fn, next_)
+    fn.location, fn.block = location, next_
+    _branch(fn, header, yielded)
+
+    fn.block = test
+    if _checks(fn) != checks and not any(_waits(block) for block in (test, body)):
+        condition = _while_well(fn, condition)
     _branch_conditional(fn, condition, body, merge)
     # A loop header ends with its merge instruction (SPIR-V 1.6 §2.11): a test with control flow stands behind it.
     is_simple = not any(inner.regions for inner in test.ops)
@@ -223,18 +236,26 @@ def _while(fn: FunctionLowering, op: Operation) -> None:
         fn.block = header
         _branch(fn, test)
 
-    source = op.after_region.block
-    fn.values.update(zip(source.args, passed, strict=True))
-    yielded = carriable(fn, _yielded(fn, source, body))
-    fn.loop_depth -= 1
-    _branch(fn, next_)
-    fn.location, fn.block = location, next_
-    _branch(fn, header, yielded)
-
     fn.block = outer
     blocks = [entry, header, *(() if is_simple else (test,)), body, next_, merge]
     fn.add(create(spirv.LoopOp, properties=_LOOP, regions=[region_of(*blocks)]))
     _load_results(fn, op, variables)
+
+
+def _checks(fn: FunctionLowering) -> int:
+    """Returns how many checks the kernel has so far; functions of their own have none."""
+    return 0 if fn.entry is None else fn.entry.report.checks
+
+
+def _waits(block: Block) -> bool:
+    """Whether work-items wait for each other in a block that was lowered."""
+    return any(isinstance(inner, spirv.ControlBarrierOp) for op in block.ops for inner in op.walk())
+
+
+def _while_well(fn: FunctionLowering, condition: SSAValue) -> SSAValue:
+    """Returns a test that ends a loop after a failed check, too: what the check forbids may have no end."""
+    assert fn.entry is not None
+    return fn.emit(spirv.LogicalAndOp, (condition, fn.entry.report.is_well()), i1)
 
 
 HANDLERS: dict[type[Operation], Handler] = {

@@ -58,6 +58,8 @@ class ReportBuffer:
         self._base: SSAValue | None = None
         self._variable: spirv.GlobalVariableOp | None = None
         self._sites: dict[Site, int] = {}
+        self.checks = 0
+        """How many checks were added so far that a work-item keeps."""
         self._kept_words: int | None = None
         """The most words that one of the checks keeps; None: there is none."""
         self.symbol: str | None = None
@@ -87,11 +89,18 @@ class ReportBuffer:
         for value, dtype in zip(values, site.dtypes, strict=True):
             words += self._words(value, dtype)
         self._kept_words = max(self._kept_words or 0, len(words))
+        self.checks += 1
         self._fn.module.trap_state.note(self._fn, failed, self._add(site), words)
 
     def check_at_once(self, failed: SSAValue, site: Site) -> None:
         """Adds a check that writes where it stands: what a work-item keeps may get lost where the driver ends loops."""
         self._report(failed, self._fn.index(self._add(site)), lambda: ())
+
+    def is_well(self) -> SSAValue:
+        """Returns whether no check of the work-item has failed so far."""
+        return self._fn.emit(
+            spirv.IEqualOp, (self._fn.module.trap_state.load(self._fn, 0), self._fn.index(0)), i1
+        )
 
     def finish(self) -> None:
         """Adds what ends the kernel: the first work-item with a failed check writes what it has kept."""

@@ -374,3 +374,48 @@ def test_without_debug_mode_nothing_is_added(monkeypatch) -> None:
     monkeypatch.delenv("LAPILLI_DEBUG")
     assert "uninitialised" not in reverses.inspect("metadata")
     assert "Atomic" not in reverses.inspect("spirv")
+
+
+@lp.kernel
+def find_larger(x: lp.In[lp.f32], y: lp.Out[lp.i32]):
+    i = 0
+    while x[i] <= 5.0:
+        i += 1
+    y[0] = i
+
+
+@lp.kernel
+def find_in_turns(x: lp.In[lp.f32], y: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    while True:
+        for _ in range(2):
+            if x[i % x.size] > 5.0:
+                break
+            i += 1
+        assert i < 100, "there is none"
+        if x[i % x.size] > 5.0:
+            break
+    y[lp.global_id(0)] = i
+
+
+@pytest.mark.native_only("the interpreter stops at the first failure")
+def test_a_search_that_leaves_its_array_ends(device: lp.Device) -> None:
+    """Without an end it was a hang, or on lavapipe a trap that named the driver's limit instead."""
+    x, y = lp.zeros(8, device=device), lp.zeros(1, lp.i32, device=device)
+    trap = trap_of(lambda: find_larger[1](x, y))
+    assert "index 8 is out of range" in str(trap) and trap.values == (8, 8)
+    x.copy_from(np.arange(8, dtype=np.float32))
+    find_larger[1](x, y)
+    assert y.numpy()[0] == 6
+
+
+@pytest.mark.native_only("the interpreter stops at the first failure")
+def test_a_loop_whose_assert_fails_ends(device: lp.Device) -> None:
+    x, y = lp.zeros(8, device=device), lp.zeros(64, lp.i32, device=device)
+    with lp.config.override(debug=False):
+        with pytest.raises(lp.KernelTrap, match=r"there is none; i is 10[01]"):
+            find_in_turns[64](x, y).wait()
+        x.copy_from(np.arange(8, dtype=np.float32))
+        find_in_turns[64](x, y)
+    first = np.arange(64)
+    np.testing.assert_array_equal(y.numpy(), np.where(first % 8 < 6, first // 8 * 8 + 6, first))
