@@ -50,6 +50,10 @@ def captured_array(fb: FunctionBuilder, array: np.ndarray[Any, Any], name: str, 
             hint="pass it as an lp.Array argument: lp.asarray(…)",
         )
     kind = FixedArrayType(element, array.shape or (1,))
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        from .nan_payloads import exact_numbers  # which few programs need
+
+        return _constant(fb, kind, array, exact_numbers(array))
     return _constant(fb, kind, array, array.reshape(-1).tolist())
 
 

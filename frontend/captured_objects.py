@@ -163,6 +163,10 @@ def _captured_hint(obj: object) -> str:
 
 def _numpy_scalar(fb: FunctionBuilder, obj: np.generic[Any], name: str, node: ast.AST) -> Value:
     value = obj.item()
+    if value != value:
+        from .nan_payloads import exact_number  # which few programs need
+
+        value = exact_number(obj)
     if isinstance(value, bool | int | float):
         return constant(value)
     raise fb.error(

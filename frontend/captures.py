@@ -161,7 +161,9 @@ def _default(function: types.FunctionType, name: str) -> object:
 
 
 def _is_same(found: object, value: object) -> bool:
-    """Compares two objects of one type; repr tells 0.0 from -0.0 and finds NaN again."""
+    """Compares two objects of one type; repr tells 0.0 from -0.0."""
+    if isinstance(value, float | np.generic) and value != value:
+        return np.asarray(found).tobytes() == np.asarray(cast("Any", value)).tobytes()
     if isinstance(value, bool | int | float | str | np.generic):
         return repr(found) == repr(cast(object, value))
     if isinstance(value, tuple):

@@ -23,16 +23,22 @@ from .struct_values import defaults_of, leaf_values, struct_of_value
 from .types import ArrayType, Type
 
 
+def _nan(value: Any) -> str:
+    """Returns the bits of a NaN."""
+    return f"nan:{np.asarray(value).tobytes().hex()}"
+
+
 def fingerprint(value: object) -> str | None:
     """Returns the text of an object, None where it has none."""
     kind = type(value)
-    if value is None or kind in (bool, int, float, str):
+    if value is None or (kind in (bool, int, float, str) and value == value):
         return f"{kind.__name__}:{value!r}"
     if isinstance(value, int):  # members of IntEnum: a kernel sees the number
         return f"int:{int(value)!r}"
     if isinstance(value, float | np.generic):
         number = cast("Any", value).item() if isinstance(value, np.generic) else float(value)
-        return f"{kind.__module__}.{kind.__qualname__}:{number!r}"
+        text = repr(number) if number == number else _nan(cast("Any", value))
+        return f"{kind.__module__}.{kind.__qualname__}:{text}"
     if isinstance(value, np.ndarray):
         array = cast("np.ndarray[Any, Any]", value)
         return f"array:{array.dtype.str}:{array.shape}:{sha256(array.tobytes()).hexdigest()}"

@@ -11,16 +11,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from xdsl.dialects import memref
-from xdsl.ir import SSAValue
-
-from ..ir.create import create
 from .fixed_arrays import scalars_of, store_element
-from .fixed_copies import LARGEST_UNROLLED, Load, element_source, in_loops
 from .function_builder import FunctionBuilder
 from .ir_types import INDEX_TYPE
 from .local_arrays import new_array
-from .types import FixedArrayType
+from .types import LARGEST_UNROLLED, FixedArrayType
 from .values import FixedArray, Scalar
 
 
@@ -80,18 +75,14 @@ def kept(fb: FunctionBuilder, name: str, value: FixedArray, node: ast.AST) -> Fi
         known = fb.cells[name, value.type] = _made(fb, name, value.type)
     cell = known.cell
     assert cell is not None
-    load = element_source(fb, value)
-    if load is not None:
-        in_loops(fb, value.type.shape, lambda indices: _copy_element(fb, load, cell, indices))
-        return known
+    if value.type.size > LARGEST_UNROLLED:
+        from .fixed_copies import filled_in_loops  # which few programs need
+
+        if filled_in_loops(fb, cell, value):
+            return known
     for path, scalar in zip(_paths(value.type.shape), scalars_of(fb, value, node), strict=True):
         store_element(fb, cell, path, scalar)
     return known
-
-
-def _copy_element(fb: FunctionBuilder, load: Load, cell: SSAValue, indices: Sequence[SSAValue]) -> None:
-    places = [fb.cast_to_index(index) for index in indices]
-    fb.append(create(memref.StoreOp, operands=[load(indices), cell, *places]))
 
 
 def _made(fb: FunctionBuilder, name: str, kind: FixedArrayType) -> FixedArray:

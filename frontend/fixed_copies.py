@@ -25,9 +25,6 @@ from .ir_types import INDEX_TYPE
 from .types import FixedArrayType
 from .values import FixedArray
 
-LARGEST_UNROLLED = 64
-"""Elements of a fixed array that are copied one by one, which `promote-arrays` likes; more are copied in a loop."""
-
 Load = Callable[[Sequence[SSAValue]], SSAValue]
 """Emits the load of an element at indices of 32 bits."""
 
@@ -57,9 +54,23 @@ def _required(fb: FunctionBuilder, number: int) -> SSAValue:
     return ssa
 
 
+def filled_in_loops(fb: FunctionBuilder, memory: SSAValue, value: FixedArray) -> bool:
+    """Copies a large fixed array into the memory of a variable; False where it has to be done one by one."""
+    load = element_source(fb, value)
+    if load is None:
+        return False
+
+    def copy(indices: Sequence[SSAValue]) -> None:
+        places = [fb.cast_to_index(index) for index in indices]
+        fb.append(create(memref.StoreOp, operands=[load(indices), memory, *places]))
+
+    in_loops(fb, value.type.shape, copy)
+    return True
+
+
 def element_source(fb: FunctionBuilder, value: FixedArray) -> Load | None:
     """Returns how the elements of a large fixed array can be had once more, one by one; None where they cannot."""
-    if value.type.size <= LARGEST_UNROLLED or value.prefix or value.cell is not None:
+    if value.prefix or value.cell is not None:
         return None
     ssa = fixed_ssa(fb, value)
     leaves = None if ssa is None else _leaves(ssa, value.type.shape)

@@ -220,6 +220,15 @@ class FunctionBuilder:
         """Returns a constant of `scalar`."""
         if self.is_dry:
             return None
+        if value != value:
+            from .nan_payloads import pattern_of  # which few programs need
+
+            pattern = pattern_of(value, scalar)
+            if pattern is not None:
+                integer = self.constant(*pattern)
+                assert integer is not None
+                key = ("bits", scalar.name, pattern[0])
+                return self.prologue_value(key, arith.BitcastOp, ir_type(scalar), operands=(integer,))
         # repr tells -0.0 from 0.0 and finds NaN again; a bool and the integer 1 differ by type.
         # Types of IR by identity, as `ir_type` has one of each: hashing visits all of an attribute.
         key = (scalar.name, repr(value)) if scalar.is_float else (id(ir_type(scalar)), value)

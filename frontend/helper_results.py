@@ -16,8 +16,8 @@ from .analysis import VALUE
 from .fixed_arrays import fixed_ssa
 from .function_builder import FunctionBuilder, UnknownTypeError
 from .inference import walk_types
-from .large_values import note_large_result
 from .names import typed_value
+from .types import MOST_NUMBERS
 from .values import (
     Array,
     BoundMethod,
@@ -86,7 +86,10 @@ def flattened(
         case Iteration(rounds=rounds):
             return Iteration(tuple(map(part, rounds)))
         case FixedArray(type=fixed):
-            note_large_result(helper, fixed, helper.node or helper.source.tree)
+            if fixed.size > MOST_NUMBERS:
+                from .large_values import note_large_result  # which few programs need
+
+                note_large_result(helper, fixed, helper.node or helper.source.tree)
             ssa = fixed_ssa(helper, value)
             assert ssa is not None
             leaves.append(ssa)

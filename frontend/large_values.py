@@ -6,20 +6,14 @@ Each number is a load of its own.  lavapipe 22.3.6 compiled an argument of 256 i
 from __future__ import annotations
 
 import ast
-from typing import Final
 
 from .function_builder import FunctionBuilder
 from .signature import ParameterSpec
 from .types import FixedArrayType, Type
 
-MOST_NUMBERS: Final = 256
-"""Numbers of an argument or result that no warning is about."""
-
 
 def note_large_parameter(fb: FunctionBuilder, parameter: ParameterSpec, count: int) -> None:
     """Adds a warning for a parameter of a kernel that is `count` numbers."""
-    if count <= MOST_NUMBERS:
-        return
     arguments = fb.source.tree.args
     every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
     node = next((argument for argument in every if argument.arg == parameter.name), fb.source.tree)
@@ -39,9 +33,8 @@ def _instead(kind: Type) -> str:
 
 def note_large_result(fb: FunctionBuilder, kind: FixedArrayType, node: ast.AST) -> None:
     """Adds a warning for a fixed array that a helper returns."""
-    if kind.size > MOST_NUMBERS:
-        fb.warn(
-            node,
-            f"'{fb.source.name}' returns {kind.size} numbers, which are copied one by one: drivers may take minutes to "
-            "compile that; let it fill an array that the caller makes, lp.private.array, and gives it",
-        )
+    fb.warn(
+        node,
+        f"'{fb.source.name}' returns {kind.size} numbers, which are copied one by one: drivers may take minutes to "
+        "compile that; let it fill an array that the caller makes, lp.private.array, and gives it",
+    )

@@ -18,7 +18,6 @@ from .function_builder import AccessUse, FunctionBuilder
 from .image_types import ImageType
 from .images import ir_image_type
 from .ir_types import ir_type, memref_type
-from .large_values import note_large_parameter
 from .local_arrays import local_array_parameter, local_memref_type
 from .parameter_types import ConstType, LocalArrayType, StreamType, WorkItemType
 from .signature import ParameterSpec, Signature
@@ -26,7 +25,7 @@ from .spec_parameters import IN_KERNEL
 from .specialization import read_specialization
 from .streams import KernelStream
 from .struct_types import scalar_leaves
-from .types import ArrayType, FixedArrayType, ScalarType, Type
+from .types import MOST_NUMBERS, ArrayType, FixedArrayType, ScalarType, Type
 from .values import Array, FixedArray, Image, LocalArray, Scalar, Static, Value
 from .work_item_members import id_value
 from .work_item_values import work_item
@@ -148,7 +147,10 @@ def _value(fb: FunctionBuilder, parameter: ParameterSpec, types: list[Attribute]
     leaves = tuple(scalar_leaves(kind))
     arguments = add_arguments(fb.prologue, [ir_type(scalar) for _, scalar, _ in leaves])
     types += (argument.type for argument in arguments)
-    note_large_parameter(fb, parameter, len(leaves))
+    if len(leaves) > MOST_NUMBERS:
+        from .large_values import note_large_parameter  # which few programs need
+
+        note_large_parameter(fb, parameter, len(leaves))
     unread = iter(arguments)
 
     def leaf(scalar: ScalarType) -> Scalar:

@@ -19,12 +19,11 @@ from .checks import check_nan, is_debug
 from .composites import convert_composite, typed_value_of
 from .conversions import CMPI
 from .fixed_arrays import construct_fixed, load_fixed
-from .fixed_copies import element_source, in_loops
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, INDEX_TYPE, integer_attribute, ir_type, storage_type
 from .storage import element_type, is_loaded_whole, local_element_type
 from .struct_types import StructType
-from .types import FixedArrayType, ScalarType, Type
+from .types import LARGEST_UNROLLED, FixedArrayType, ScalarType, Type
 from .values import Composite, FixedArray, LocalArray, Scalar, Tuple, Value, constant
 from .vector_types import VecType
 
@@ -182,13 +181,7 @@ def _store(
         fb.append(create(memref.StoreOp, operands=[whole, element.array.ssa, *element.indices]))
     elif isinstance(kind, FixedArrayType):
         assert isinstance(value, FixedArray)
-        load = None if kind.element.is_float and is_debug(fb) else element_source(fb, value)
-        if load is not None and kind.element is not BOOL:
-            in_loops(
-                fb,
-                kind.shape,
-                lambda found: _store_found(fb, element, kind.element, path, load(found), found),
-            )
+        if kind.size > LARGEST_UNROLLED and _stored_in_loops(fb, element, kind, path, value):
             return
         for index in _indices(kind):
             part = load_fixed(fb, value, [constant(i) for i in index], node)
@@ -201,16 +194,23 @@ def _store(
             _store(fb, element, part_kind, (*path, position), item, node)
 
 
-def _store_found(
-    fb: FunctionBuilder,
-    element: Element,
-    kind: ScalarType,
-    path: tuple[Step, ...],
-    value: SSAValue,
-    found: Sequence[SSAValue],
-) -> None:
-    """Stores an element of a fixed array at indices of 32 bits."""
-    _store_scalar(fb, element, Scalar(kind, value), (*path, *(Scalar(INDEX_TYPE, index) for index in found)))
+def _stored_in_loops(
+    fb: FunctionBuilder, element: Element, kind: FixedArrayType, path: tuple[Step, ...], value: FixedArray
+) -> bool:
+    """Stores a large fixed array; False where it has to be done one by one."""
+    from .fixed_copies import element_source, in_loops  # which few programs need
+
+    is_checked = kind.element.is_float and is_debug(fb)  # for NaN, with messages that name each index
+    load = None if is_checked or kind.element is BOOL else element_source(fb, value)
+    if load is None:
+        return False
+
+    def store(found: Sequence[SSAValue]) -> None:
+        place = (*path, *(Scalar(INDEX_TYPE, index) for index in found))
+        _store_scalar(fb, element, Scalar(kind.element, load(found)), place)
+
+    in_loops(fb, kind.shape, store)
+    return True
 
 
 def _store_scalar(fb: FunctionBuilder, element: Element, value: Scalar, path: tuple[Step, ...]) -> None:

@@ -127,7 +127,9 @@ _F32 = struct.Struct("=f")
 
 
 def rounded(value: float, scalar: ScalarType) -> float:
-    """Returns `value` as a float of `scalar` holds it."""
+    """Returns `value` as a float of `scalar` holds it, a NaN as it is (`nan_payloads`)."""
+    if value != value:
+        return value
     if scalar is bf16:
         return _rounded_to_bf16(value)
     if scalar is f32:

@@ -50,6 +50,12 @@ MAX_SCALARS = 1 << 16
 """Numbers that a value may be made of: they are computed one by one.  Arrays have no such limit."""
 
 
+MOST_NUMBERS = 256
+"""Numbers of an argument or result that no warning is about (`large_values`)."""
+LARGEST_UNROLLED = 64
+"""Elements of a fixed array that are copied one by one, which `promote-arrays` likes; more are copied in a loop."""
+
+
 class Type:
     """Base of the types of the kernel language.  Immutable, hashable, equal by content.
 
