@@ -178,7 +178,10 @@ class ScalarType(Type):
         number = cast("float", value)
         if self.kind == "bool":
             return np.bool_(number)
-        return self.dtype.type(_saturate(number, self) if self.is_integer else number)
+        if self.is_integer:
+            return self.dtype.type(_saturate(number, self))
+        with np.errstate(over="ignore"):  # to infinity, as in kernels
+            return self.dtype.type(_as_double(number))
 
     def __repr__(self) -> str:
         return f"lp.{self.name}"
@@ -205,6 +208,15 @@ def integer_of(value: object) -> int | None:
     """Returns `value` as a Python int if it is an integer or a bool, Python's or NumPy's; else None."""
     integers: tuple[type, ...] = (int, np.integer, np.bool_)
     return int(cast(int, value)) if isinstance(value, integers) else None
+
+
+def _as_double(number: float) -> float:
+    """Returns a number, and infinity for an integer that no double reaches."""
+    try:
+        float(number)
+    except OverflowError:
+        return np.inf if number > 0 else -np.inf
+    return number
 
 
 def _saturate(value: float, target: ScalarType) -> int:

@@ -104,6 +104,14 @@ def test_scalar_conversion_refuses_what_is_no_number(value: object) -> None:
         t.f32(value)
 
 
+@pytest.mark.parametrize("scalar", [t.f16, t.f32, t.f64])
+def test_what_no_float_reaches_is_infinite_without_a_warning(scalar: t.ScalarType) -> None:
+    assert scalar(10**400) == np.inf
+    assert scalar(-(10**400)) == -np.inf
+    if scalar is not t.f64:
+        assert scalar(1e300) == scalar(np.float64(1e300)) == np.inf
+
+
 def test_bf16_uses_ml_dtypes() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     assert t.bf16.dtype == ml_dtypes.bfloat16
