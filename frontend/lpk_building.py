@@ -43,6 +43,7 @@ PORTABLE_ENV = TargetEnv(
     loses_negated_truths=True,
     misjudges_absolutes=True,
     saturates_minima=True,
+    loses_last_rounds=True,
     narrows_conversions=True,
     fails_on_divided_ones=True,
 )

@@ -80,6 +80,7 @@ REMEDIES = (
     "misjudges_short_extrema",
     "misjudges_low_bits",
     "loses_negated_truths",
+    "loses_last_rounds",
     "narrows_conversions",
     "fails_on_divided_ones",
     "folds_wide_orders",
@@ -152,6 +153,9 @@ class TargetEnv:
     """Whether the driver takes |NaN| for a number, and -0.0 for one that is not negative.  See `vk_runtime.quirks`."""
     saturates_minima: bool = False
     """Whether the driver gives 0.0 for max(0.0, min(1.0, NaN)).  See `vk_runtime.quirks`."""
+    loses_last_rounds: bool = False
+    """Whether the driver may leave out the last round of a loop that counts from below zero to it.  See
+    `vk_runtime.quirks`."""
     narrows_conversions: bool = False
     """Whether the driver may convert f32 to fewer bits than those of a u64.  See `vk_runtime.quirks`."""
     fails_on_divided_ones: bool = False
@@ -242,6 +246,7 @@ class TargetEnv:
                 loses_negated_truths=first.loses_negated_truths or other.loses_negated_truths,
                 misjudges_absolutes=first.misjudges_absolutes or other.misjudges_absolutes,
                 saturates_minima=first.saturates_minima or other.saturates_minima,
+                loses_last_rounds=first.loses_last_rounds or other.loses_last_rounds,
                 narrows_conversions=first.narrows_conversions or other.narrows_conversions,
                 fails_on_divided_ones=first.fails_on_divided_ones or other.fails_on_divided_ones,
                 pairs_rounds=first.pairs_rounds or other.pairs_rounds,

@@ -16,6 +16,7 @@ from .carry_values import values_carried
 from .clamp_atomics import atomics_clamped
 from .counted_sub_groups import sub_groups_counted
 from .device_image import DeviceImage
+from .loop_ends import ends_hidden
 from .low_bits import low_bits_kept
 from .narrow_integers import extrema_compared, ones_divided
 from .narrow_negations import negations_kept
@@ -50,6 +51,8 @@ def module_for(module: Module, env: TargetEnv) -> Module:
         module = addresses_kept(addresses_as_words(copies_split(module)))
     if env.folds_wide_orders:
         module = orders_hidden(module)
+    if env.loses_last_rounds:
+        module = ends_hidden(module)
     if env.skips_half_rounding:
         module = halves_rounded(module)
     if env.widens_negations:

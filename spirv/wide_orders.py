@@ -10,6 +10,8 @@ bits there: `passes.convert_to_spirv.compare_handlers`.  Standard library only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .binary import Instruction, Module
 from .module_editor import ModuleEditor
 from .module_view import FunctionView
@@ -25,12 +27,19 @@ def orders_hidden(module: Module) -> Module:
     editor, code = ModuleEditor(module), CodeChanges()
     memory = OpaqueMemory(editor)
     for function in editor.view.functions:
-        _hide(editor, code, memory, function)
+        hide_orders(editor, code, memory, function, lambda item: _is_of_64_bits(editor, item))
     return editor.finished(lambda item: memory.around(code, item)) if memory.is_used else module
 
 
-def _hide(editor: ModuleEditor, code: CodeChanges, memory: OpaqueMemory, function: FunctionView) -> None:
-    found = [item for item in function.instructions() if item.opcode in _ORDERS and _components(editor, item)]
+def hide_orders(
+    editor: ModuleEditor,
+    code: CodeChanges,
+    memory: OpaqueMemory,
+    function: FunctionView,
+    is_meant: Callable[[Instruction], bool],
+) -> None:
+    """Adds a zero to the second operand of the signed orders that are meant."""
+    found = [item for item in function.instructions() if item.opcode in _ORDERS and is_meant(item)]
     if not found:
         return
     word = memory.index(code.at_begin(function.blocks[0]))
@@ -44,11 +53,10 @@ def _hide(editor: ModuleEditor, code: CodeChanges, memory: OpaqueMemory, functio
         code.put(item, item._replace(operands=(left, hidden)))
 
 
-def _components(editor: ModuleEditor, order: Instruction) -> int:
-    """Returns how many 64-bit integers an order compares: 0 of others."""
+def _is_of_64_bits(editor: ModuleEditor, order: Instruction) -> bool:
+    """Whether an order is one of integers of 64 bits, or vectors of them."""
     type_ = editor.view.type_of(order.operands[1])
     assert type_ is not None, "the module is valid"
-    count = 1
     if type_.opcode == Op.TypeVector:
-        count, type_ = type_.operands[1], editor.view.definitions[type_.operands[0]]
-    return count if type_.opcode == Op.TypeInt and type_.operands[0] == 64 else 0
+        type_ = editor.view.definitions[type_.operands[0]]
+    return type_.opcode == Op.TypeInt and type_.operands[0] == 64

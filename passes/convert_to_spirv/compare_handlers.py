@@ -12,7 +12,9 @@ from ...ir.narrowing import is_integer_attribute, is_vector_type
 from ...ir.walk import operands_of
 from .function_lowering import FunctionLowering, Handler
 from .launch_place import component
+from .loop_ends import with_end
 from .low_bits import shifted
+from .saturations import minimum_arms
 from .signed_zeros import arms
 from .types import float_type, is_bool, scalar_of
 
@@ -58,10 +60,15 @@ def _predicate(op: Operation) -> int:
 
 def _cmpi(fn: FunctionLowering, op: Operation) -> None:
     number = _predicate(op)
-    is_signed = number in _SIGNED_ORDER
-    a, b = (shifted(fn, value) if is_signed else fn.value(value) for value in op.operands)
+    a, b = _ordered(fn, op) if number in _SIGNED_ORDER else map(fn.value, op.operands)
     result = _compare_bools(fn, number, a, b) if is_bool(a.type) else compared(fn, number, a, b)
     fn.values[op.results[0]] = result
+
+
+def _ordered(fn: FunctionLowering, op: Operation) -> tuple[SSAValue, SSAValue]:
+    """Returns the lowered operands of a signed order."""
+    lhs, rhs = operands_of(op)
+    return with_end(fn, rhs, lhs, shifted(fn, lhs)), with_end(fn, lhs, rhs, shifted(fn, rhs))
 
 
 def compared(fn: FunctionLowering, number: int, a: SSAValue, b: SSAValue) -> SSAValue:
@@ -179,7 +186,7 @@ def _unordered(fn: FunctionLowering, a: SSAValue, b: SSAValue) -> SSAValue:
 
 def _select(fn: FunctionLowering, op: Operation) -> None:
     condition = fn.value(op.operands[0])
-    if_true, if_false = arms(fn, op.operands[1], op.operands[2])
+    if_true, if_false = minimum_arms(fn, op, arms(fn, op.operands[1], op.operands[2]))
     chosen = _chosen_parts if fn.module.env.spirv_version < (1, 4) else _chosen
     fn.values[op.results[0]] = chosen(fn, condition, if_true, if_false)
 

@@ -24,6 +24,7 @@ from . import signed_zeros
 from .carried_truths import carriable, used
 from .function_lowering import FunctionLowering, Handler
 from .known_zeros import hidden
+from .loop_ends import end_of
 from .loop_starts import starts_of
 from .report_buffer import add_selection
 from .report_handlers import agree_on_rounds
@@ -160,7 +161,7 @@ def _if_and_if_not(fn: FunctionLowering, op: scf.IfOp) -> None:
 def _for(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, scf.ForOp)
     outer, location = fn.block, op.location
-    low, high, step = (fn.value(value) for value in (op.lb, op.ub, op.step))
+    low, high, step = fn.value(op.lb), end_of(fn, op), fn.value(op.step)
     starts = starts_of(fn, op.iter_args)
     initial = carriable(fn, starts)
     variables = _variables(fn, op)

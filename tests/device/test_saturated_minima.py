@@ -63,8 +63,10 @@ def test_minima_kept_by_loops_and_memory(device: lp.Device) -> None:
         "    for k in range(p):\n        m = max(0.0, m)\n"
         "    o[i, 0] = max(0.0, kept[p % 2])\n    o[i, 1] = m\n    v = lp.f32x2(min(1.0, x), min(1.0, y))\n"
         "    o[i, 2], o[i, 3] = max(0.0, v.x), max(0.0, v.y)\n"
+        "    if not x < 1.0:\n        x = 1.0\n    if x < 0.0:\n        x = 0.0\n    o[i, 4] = x\n"
+        "    if not y < 1.0:\n        y = 1.0\n    o[i, 5] = max(y, 0.0)\n"
     )
-    found, expected = ran(device, "f32", 4, "f32", lines)
+    found, expected = ran(device, "f32", 6, "f32", lines)
     np.testing.assert_array_equal(found, expected)
 
 

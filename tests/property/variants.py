@@ -24,6 +24,7 @@ REMEDIES = (
     "fails_on_divided_ones",
     "folds_wide_orders",
     "folds_zeros",
+    "loses_last_rounds",
     "loses_negated_truths",
     "misjudges_low_bits",
     "misjudges_short_extrema",
