@@ -72,10 +72,11 @@ NEGATED_TRUTHS = Quirk(
     name="negated-truths",
     drivers=(VK_DRIVER_ID_NVIDIA_PROPRIETARY,),
     versions=None,  # tried: 580.159
-    fault="Takes -float(x == y) for 0.0, not -0.0, where they differ.",
+    fault="Takes -float(x == y) for 0.0, not -0.0, where they differ, also where the float was chosen, kept or carried "
+    "before.  Takes a choice of -0.0 and 1.0 inside another choice for one of 0.0 and 1.0.",
     field="loses_negated_truths",
-    remedy="TargetEnv.loses_negated_truths: passes/convert_to_spirv/signed_zeros.py; in modules of other compilers "
-    "spirv/negated_truths.py.",
+    remedy="TargetEnv.loses_negated_truths: passes/convert_to_spirv/negated_truths.py and signed_zeros.py; in modules "
+    "of other compilers spirv/negated_truths.py.",
     test="tests/device/test_low_bits.py",
     shown_by="",  # by `make fuzz` alone, among random expressions
 )

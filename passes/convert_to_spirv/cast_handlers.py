@@ -19,7 +19,7 @@ from .exact_conversions import (
 from .function_lowering import FunctionLowering, Handler
 from .low_bits import lowest_bit
 from .narrow_negations import negation
-from .signed_zeros import negatable
+from .negated_truths import negatable
 from .types import float_type, is_bool, scalar_bytes, scalar_of
 
 

@@ -1,6 +1,7 @@
 """Signs of zeros that Mesa loses where it makes a float of a truth value (nir_opt_algebraic.c).
 
-It takes -0.0 for 0.0 where it looks for constants, and a choice of 1.0 and 0.0 for the truth value as a float:
+NVIDIA's driver loses the first kind, too (`vk_runtime.quirks`, negated-truths).  Mesa takes -0.0 for 0.0 where it looks
+for constants, and a choice of 1.0 and 0.0 for the truth value as a float:
 
     1.0 if c else -0.0  becomes float(c)     -1.0 if c else 0.0  -float(c)     float(c) - 1.0  -float(not c)
 
@@ -26,7 +27,7 @@ from .types import is_float
 def arms(fn: FunctionLowering, if_true: SSAValue, if_false: SSAValue) -> tuple[SSAValue, SSAValue]:
     """Returns the lowered values that a selection chooses from."""
     first, second = fn.value(if_true), fn.value(if_false)
-    if hides(fn) and is_float(first.type):
+    if _hides_choices(fn) and is_float(first.type):
         a, b = (if_true, fn.constant_number(first)), (if_false, fn.constant_number(second))
         if _loses_sign(fn, *a, *b):
             return hidden(fn, first), second
@@ -38,7 +39,7 @@ def arms(fn: FunctionLowering, if_true: SSAValue, if_false: SSAValue) -> tuple[S
 def yields(fn: FunctionLowering, op: scf.IfOp) -> tuple[frozenset[int], frozenset[int]]:
     """Returns which results of each arm of a branch are to be hidden: Mesa makes selections of short branches."""
     true_arm, false_arm = set[int](), set[int]()
-    if hides(fn):
+    if _hides_choices(fn):
         for index, result in enumerate(op.results):
             if is_float(result.type):
                 if_true, if_false = yielded(op, result)
@@ -48,6 +49,10 @@ def yields(fn: FunctionLowering, op: scf.IfOp) -> tuple[frozenset[int], frozense
                 elif _loses_sign(fn, *second, *first):
                     false_arm.add(index)
     return frozenset(true_arm), frozenset(false_arm)
+
+
+def _hides_choices(fn: FunctionLowering) -> bool:
+    return hides(fn) or (fn.module.env.loses_negated_truths and fn.has_inputs)
 
 
 def _number(value: SSAValue) -> float | None:
@@ -84,13 +89,6 @@ def hidden_argument(fn: FunctionLowering, value: SSAValue) -> SSAValue:
     """Returns the lowered argument of a call, of which the callee may take one: the driver inlines it."""
     lowered = factor(fn, value)
     return hidden(fn, lowered) if hides(fn) and _is_truth(lowered) else lowered
-
-
-def negatable(fn: FunctionLowering, value: SSAValue) -> SSAValue:
-    """Returns a lowered float that is negated: NVIDIA's driver takes -float(false) for 0.0 (`vk_runtime.quirks`)."""
-    lowered = fn.value(value)
-    loses_sign = fn.module.env.loses_negated_truths and fn.has_inputs and _is_truth(lowered)
-    return hidden(fn, lowered) if loses_sign else lowered
 
 
 def _is_truth(lowered: SSAValue) -> bool:
