@@ -19,6 +19,8 @@ import pytest
 import lapilli as lp
 from lapilli.spirv import driver_remedies, foreign
 from lapilli.vk_runtime.quirks import QUIRKS, driver_version, has_quirk
+from tests.device.test_last_rounds import KERNEL as LAST_ROUND
+from tests.device.test_last_rounds import ran
 
 pytestmark = [pytest.mark.device, pytest.mark.native_only("driver faults are of devices")]
 
@@ -376,6 +378,15 @@ def test_absolute_values(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> 
     assert (found.numpy()[0] != 0) == _has(device, "absolute-values")
 
 
+def test_last_rounds(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not all(map(device.has, (lp.Aspect.VK_INT8, lp.Aspect.VK_STORAGE_8BIT, lp.Aspect.VK_INT64))):
+        pytest.skip("the device lacks 8-bit or 64-bit integers")
+    monkeypatch.setitem(vars(device), "target_env", replace(device.target_env, loses_last_rounds=False))
+    kernel = lp.kernel_from_source(LAST_ROUND.replace("LOOP", "for k in range(-2, 1):"))
+    found, expected = ran(kernel, device)
+    assert (found != expected) == _has(device, "last-rounds")
+
+
 def test_saturated_minima(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(vars(device), "target_env", replace(device.target_env, saturates_minima=False))
     kernel = lp.kernel_from_source(
@@ -399,6 +410,8 @@ def test_narrowed_conversions(device: lp.Device, monkeypatch: pytest.MonkeyPatch
 
 
 def test_divided_ones(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    if _has(device, "blended-ones"):
+        pytest.skip("it would end the process on some processors")
     monkeypatch.setattr(driver_remedies, "ones_divided", lambda module: module)
     body = "uint8_t c = uint8_t(numbers[2] > 2.0 ? 127 : 2); found[0] = c > uint8_t(255) / uint8_t(x) ? 1.0 : 0.0;"
     try:
