@@ -28,6 +28,7 @@ from .loop_ends import end_of
 from .loop_starts import starts_of
 from .report_buffer import add_selection
 from .report_handlers import agree_on_rounds
+from .saturations import ones_yielded
 
 _SELECTION = {"selection_control": SelectionControlAttr(SelectionControl.None_)}
 _LOOP = {"loop_control": LoopControlAttr(LoopControl.None_)}
@@ -115,7 +116,8 @@ def _if(fn: FunctionLowering, op: Operation) -> None:
     condition = fn.value(op.operands[0])
     variables = _variables(fn, op)
     header, merge, blocks = empty_block(), _merge_block(fn), list[Block]()
-    for region, lost in zip(op.regions, signed_zeros.yields(fn, op), strict=True):
+    hidden_results = zip(signed_zeros.yields(fn, op), ones_yielded(fn, op), strict=True)
+    for region, (lost, saturated) in zip(op.regions, hidden_results, strict=True):
         block = region.first_block
         if block is None:
             blocks.append(merge)
@@ -123,7 +125,9 @@ def _if(fn: FunctionLowering, op: Operation) -> None:
         target = empty_block()
         blocks.append(target)
         values = _yielded(fn, block, target)
-        _store_all(fn, variables, [hidden(fn, v) if i in lost else v for i, v in enumerate(values)])
+        _store_all(
+            fn, variables, [hidden(fn, v) if i in lost | saturated else v for i, v in enumerate(values)]
+        )
         _branch(fn, merge)
     fn.location, fn.block = location, header
     _branch_conditional(fn, condition, blocks[0], blocks[1])

@@ -8,10 +8,13 @@ So the 1.0 is hidden from it.  min(1.0, max(0.0, x)), which is what `lp.math.cla
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.ir import Operation, SSAValue
 
+from ...ir.narrowing import is_float_attribute
+from ..optimise.constants import constant_attribute
 from .function_lowering import FunctionLowering
+from .known_numbers import yielded
 from .known_zeros import hidden
 from .types import is_float, scalar_of
 
@@ -28,17 +31,38 @@ def minimum_operands(fn: FunctionLowering, op: Operation) -> tuple[SSAValue, SSA
 
 
 def minimum_arms(fn: FunctionLowering, op: Operation, lowered: Arms) -> Arms:
-    """Returns the lowered arms of a selection; the same where it chooses between 1.0 and what it compared."""
-    condition, *arms = op.operands
-    if not isinstance(condition.owner, arith.CmpfOp) or not set(condition.owner.operands) & set(arms):
+    """Returns the lowered arms of a selection, of which one is hidden where it may be a 1.0 beside a number that the
+    driver does not know: the selection may be a minimum."""
+    arms = op.operands[1:]
+    is_known = fn.module.known_numbers.is_known
+    if not fn.module.env.saturates_minima or all(map(is_known, arms)):
         return lowered
     first, second = (_unsaturated(fn, op, *arm) for arm in zip(arms, lowered, strict=True))
     return first, second
 
 
+def ones_yielded(fn: FunctionLowering, op: scf.IfOp) -> tuple[frozenset[int], frozenset[int]]:
+    """Returns which results of each arm of a branch are to be hidden: drivers make selections of short branches."""
+    arms = set[int](), set[int]()
+    if fn.module.env.saturates_minima and fn.has_inputs:
+        for index, result in enumerate(op.results):
+            if not is_float(result.type) or _is_harmless(result):
+                continue
+            values = yielded(op, result)
+            are_known = [fn.module.known_numbers.is_known(value) for value in values]
+            if are_known.count(True) == 1 and _is_literal_one(values[are_known.index(True)]):
+                arms[are_known.index(True)].add(index)
+    return frozenset(arms[0]), frozenset(arms[1])
+
+
 def _unsaturated(fn: FunctionLowering, op: Operation, value: SSAValue, lowered: SSAValue) -> SSAValue:
     is_misused = fn.module.env.saturates_minima and fn.has_inputs and not _is_harmless(op.results[0])
     return hidden(fn, lowered) if is_misused and _may_be_one(fn, value, lowered) else lowered
+
+
+def _is_literal_one(value: SSAValue) -> bool:
+    attribute = constant_attribute(value)
+    return is_float_attribute(attribute) and attribute.value.data == 1
 
 
 def _is_harmless(minimum: SSAValue) -> bool:

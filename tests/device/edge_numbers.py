@@ -17,14 +17,14 @@ _SPECS = "".join(
 
 
 def ran(
-    device: lp.Device, type_: str, columns: int, result: str, lines: str
+    device: lp.Device, type_: str, columns: int, result: str, lines: str, level: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns what such lines, with `x`, `y`, `p` and `o[i, …]`, gives on a device and in the interpreter."""
     if ASPECTS[type_] is not None and not device.has(ASPECTS[type_]):
         pytest.skip(f"the device lacks {type_}")
     given = f"xs: lp.In[lp.{type_}], ys: lp.In[lp.{type_}], ps: lp.In[lp.i32], o: lp.Array[lp.{result}, 2]"
     kernel = lp.kernel_from_source(
-        f"{_SPECS.format(type_)}@lp.kernel(contract=False)\ndef k({given}):\n"
+        f"{_SPECS.format(type_)}@lp.kernel(contract=False, opt_level={level})\ndef k({given}):\n"
         f"    i = lp.global_id(0)\n    x, y, p = xs[i], ys[i], ps[i]\n{lines}"
     )
     numbers = np.array(VALUES, np.dtype(f"float{type_[1:]}"))

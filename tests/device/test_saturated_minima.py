@@ -57,7 +57,8 @@ def test_minima_of_one_and_nan(device: lp.Device, type_: str) -> None:
 
 
 @pytest.mark.usefixtures("env")
-def test_minima_kept_by_loops_and_memory(device: lp.Device) -> None:
+@pytest.mark.parametrize("level", [0, 1])
+def test_minima_kept_by_loops_and_memory(device: lp.Device, level: int) -> None:
     lines = (
         "    kept = lp.private.array(2, lp.f32)\n    kept[p % 2] = min(1.0, x)\n    m = min(1.0, y)\n"
         "    for k in range(p):\n        m = max(0.0, m)\n"
@@ -66,7 +67,7 @@ def test_minima_kept_by_loops_and_memory(device: lp.Device) -> None:
         "    if not x < 1.0:\n        x = 1.0\n    if x < 0.0:\n        x = 0.0\n    o[i, 4] = x\n"
         "    if not y < 1.0:\n        y = 1.0\n    o[i, 5] = max(y, 0.0)\n"
     )
-    found, expected = ran(device, "f32", 6, "f32", lines)
+    found, expected = ran(device, "f32", 6, "f32", lines, level)
     np.testing.assert_array_equal(found, expected)
 
 
