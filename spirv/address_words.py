@@ -1,4 +1,4 @@
-"""Keeps addresses in memory of a work-item as words, for drivers that cannot: `addresses_kept`.
+"""Keeps addresses in memory of work-items and work-groups as words, for drivers that cannot: `addresses_kept`.
 
     %v = OpVariable %to_pointer Function       →       %v = OpVariable %to_uint2 Function
     %p = OpLoad %pointer %v                            %w = OpLoad %uint2 %v
@@ -20,7 +20,7 @@ from .module_editor import Body, ModuleEditor
 from .opaque_memory import CodeChanges
 from .tables import Decoration, Op, StorageClass
 
-_PRIVATE = (StorageClass.Function, StorageClass.Private)
+_OWN = (StorageClass.Function, StorageClass.Private, StorageClass.Workgroup)
 _ALIASING = (Decoration.AliasedPointer, Decoration.RestrictPointer)
 
 
@@ -34,18 +34,18 @@ def addresses_kept(module: Module) -> Module:
     wanted = {
         number
         for number, item in editor.view.definitions.items()
-        if item.opcode in (Op.Variable, Op.FunctionParameter) and _is_private_with_addresses(editor, item)
+        if item.opcode in (Op.Variable, Op.FunctionParameter) and _holds_addresses_itself(editor, item)
     }
     if not wanted:
         return module
-    return _Rewriter(editor, MemoryPlaces(editor.view), wanted).rewritten()
+    return _Rewriter(editor, MemoryPlaces(editor.view, has_shared=True), wanted).rewritten()
 
 
-def _is_private_with_addresses(editor: ModuleEditor, item: Instruction) -> bool:
+def _holds_addresses_itself(editor: ModuleEditor, item: Instruction) -> bool:
     type_ = editor.view.definitions[item.result_type or 0]
     return (
         type_.opcode == Op.TypePointer
-        and type_.operands[0] in _PRIVATE
+        and type_.operands[0] in _OWN
         and holds_addresses(editor.view, type_.operands[1])
     )
 
@@ -146,7 +146,7 @@ class _Rewriter:
         if len(operands) > 1:  # nothing but null is a constant address
             operands = (storage, self._editor.declared(Op.ConstantNull, type_=self._words.type(type_)))
         now = place._replace(result_type=self._pointer(storage, type_), operands=operands)
-        if place.opcode == Op.Variable and storage == StorageClass.Private:
+        if place.opcode == Op.Variable and storage != StorageClass.Function:
             self._code.put(place)
             self._editor.define(now)  # its type is new, and stands behind the old place
         else:

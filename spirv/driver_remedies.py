@@ -23,6 +23,7 @@ from .narrow_negations import negations_kept
 from .negated_truths import negations_hidden
 from .own_positions import positions_owned
 from .rounded_halves import halves_rounded
+from .split_composites import composites_split
 from .split_copies import copies_split
 from .wide_conversions import conversions_kept
 from .wide_orders import orders_hidden
@@ -48,7 +49,7 @@ def module_for(module: Module, env: TargetEnv) -> Module:
     if env.loses_reads:
         module = values_carried(positions_owned(copies_split(module)))
     if env.fails_on_carried_addresses:
-        module = addresses_kept(addresses_as_words(copies_split(module)))
+        module = addresses_kept(addresses_as_words(composites_split(copies_split(module))))
     if env.folds_wide_orders:
         module = orders_hidden(module)
     if env.loses_last_rounds:

@@ -52,8 +52,10 @@ def holds_addresses(view: ModuleView, type_: int) -> bool:
 class MemoryPlaces:
     """The places of a module, and which of them may get another type."""
 
-    def __init__(self, view: ModuleView) -> None:
+    def __init__(self, view: ModuleView, *, has_shared: bool = False) -> None:
+        """Looks through a module; memory of work-groups counts where `has_shared` says so."""
         self._view = view
+        self._classes = (*_CLASSES, StorageClass.Workgroup) if has_shared else _CLASSES
         self._functions = {function.result_id: function for function in view.functions}
         self._next: dict[int, int] = {}
         """Variable or parameter → another of the same place, itself where it stands for all."""
@@ -72,13 +74,18 @@ class MemoryPlaces:
 
     def _collect(self) -> None:
         for item in self._view.of_opcode(Op.Variable):
-            if item.operands[0] == StorageClass.Private:
+            if item.operands[0] in self._classes:
                 self._add(item, is_fixed=self._is_linked(item.result_id))
+            if item.operands[0] == StorageClass.Private:
                 self.private.add(item.result_id or 0)
         for function in self._view.functions:
             for item in function.parameters:
                 type_ = self._view.type_of(item.result_id or 0)
-                if type_ is not None and type_.opcode == Op.TypePointer and type_.operands[0] in _CLASSES:
+                if (
+                    type_ is not None
+                    and type_.opcode == Op.TypePointer
+                    and type_.operands[0] in self._classes
+                ):
                     self._add(item, is_fixed=self._is_linked(function.result_id))
             for item in function.blocks[0].body if function.blocks else ():
                 if item.opcode == Op.Variable:

@@ -110,10 +110,12 @@ CARRIED_ADDRESSES = Quirk(
     drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
     versions=None,
     fault="Ends the process at an OpPhi of pointers into physical storage in a loop's header, also at one that it has "
-    "made of a variable; loads other pointers from private memory with a computed index than were stored.",
+    "made of a variable, and where structs or arrays that hold such pointers are loaded, stored or copied as a whole; "
+    "loads other pointers from memory of work-items and work-groups with a computed index than were stored.",
     remedy="TargetEnv.fails_on_carried_addresses: such addresses are kept as words in modules of other compilers, "
-    "spirv/carried_phis.py and spirv/address_words.py; kernels in Python carry none.",
-    test="tests/sources/test_carried_addresses.py",
+    "spirv/carried_phis.py and spirv/address_words.py, and such values moved in parts, spirv/split_composites.py; "
+    "kernels in Python carry none.",
+    test="tests/sources/test_carried_addresses.py, tests/sources/test_split_composites.py",
     shown_by="",  # it would end the process
 )
 

@@ -17,7 +17,8 @@ void main() {
     uint i = gl_GlobalInvocationID.x, sum = 0;
     Tree tree = heads[i];
     for (uint k = 0; k < 5; k++) {
-        sum = 2u * sum + around(tree) + tree.leaf.number;
+        Leaf leaf = tree.leaf;
+        sum = 2u * sum + around(tree) + leaf.number;
         tree.leaf.number += 1u;
         tree = tree.both[k % 2u];
     }
