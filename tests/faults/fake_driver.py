@@ -405,6 +405,9 @@ class FakeDriver:
     def vkCmdDispatch(self, handle: Any, x: int, y: int, z: int) -> None:
         self._recording(handle)
 
+    def vkCmdDispatchIndirect(self, handle: Any, buffer: Any, offset: int) -> None:
+        self._recording(handle, self._find("Buffer", buffer))
+
     def vkCmdCopyBuffer(self, handle: Any, source: Any, target: Any, count: int, regions: Any) -> None:
         a, b = self._find("Buffer", source), self._find("Buffer", target)
         found = self._recording(handle, a, b)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +37,11 @@ def check(y: lp.Array[lp.f32]):
     print(i)
 
 
+@lp.kernel
+def tell(y: lp.In[lp.f32], out: lp.Stream):
+    out << lp.global_id(0) << lp.Stream.endl
+
+
 class Program:
     """Its steps in order; each may be the one that fails, and those after it are tried all the same."""
 
@@ -58,6 +65,10 @@ class Program:
             self.record,
             self.replay,
             self.report,
+            self.indirect,
+            self.stream,
+            self.group,
+            self.callback,
             self.poll,
             self.release,
         )
@@ -113,6 +124,32 @@ class Program:
 
     def report(self) -> None:
         check[100](self.kept["y"]).wait()
+
+    def indirect(self) -> None:
+        """A range that lies on the device, of a launch and in a graph."""
+        counts = lp.asarray(np.array([100], np.uint32), device=self.device)
+        x, y = self.kept["x"], self.kept["y"]
+        add[lp.IndirectRange(counts)](1.0, x, y).wait()
+        with lp.graph() as graph:
+            add[lp.IndirectRange(counts)](1.0, x, y)
+        graph.replay().wait()
+
+    def stream(self) -> None:
+        tell[10](self.kept["y"], lp.Stream(4096, 80, file=io.StringIO())).wait()
+
+    def group(self) -> None:
+        queue = lp.Queue(self.device, context=lp.Context([self.device]))
+        with queue.submit() as h:
+            h.copy(self.kept["x"], self.kept["y"])
+        queue.submit(lambda h: h.fill(self.kept["y"], 1.0)).wait()
+        view = self.kept["y"].reshape(10, 10)
+        assert (view.numpy() == 1).all()
+        queue.close()
+
+    def callback(self) -> None:
+        called = threading.Event()
+        add[100](1.0, self.kept["x"], self.kept["y"]).add_done_callback(lambda _: called.set())
+        assert called.wait(60)
 
     def poll(self) -> None:
         event = add[100](1.0, self.kept["x"], self.kept["y"])
