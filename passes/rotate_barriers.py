@@ -48,6 +48,9 @@ class RotateBarriers(ModulePass):
         rotate_barriers(op)
 
 
+_LOOPS = (scf.WhileOp, scf.ForOp)  # isinstance() of an operation's class is a call in Python
+
+
 def rotate_barriers(module: Operation) -> None:
     """Changes the loops in the outermost block of every kernel of `module`."""
     for function in optimised_functions(module):
@@ -55,7 +58,7 @@ def rotate_barriers(module: Operation) -> None:
         if is_kernel(function) and len(blocks) == 1:
             ops = block_operations(blocks[0])
             for place, op in enumerate(ops):
-                if isinstance(op, scf.WhileOp | scf.ForOp) and _needs_none(ops[place + 1 :]):
+                if type(op) in _LOOPS and _needs_none(ops[place + 1 :]):
                     _rotate(op, ops[:place])
 
 

@@ -44,6 +44,7 @@ MAXIMUM_ROUNDS = 16
 MAXIMUM_OPERATIONS = 512
 """What all rounds together may become."""
 _BARRIERS = (gpu.BarrierOp, ControlBarrierOp)
+_LOOPS = (scf.ForOp, scf.WhileOp)
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def unroll_barriers(module: Operation, *, disabled: Collection[str] = ()) -> Non
 
 def _is_wanted(op: Operation) -> bool:
     """Whether an operation is a loop around a barrier, without loops or calls inside."""
-    if not isinstance(op, scf.ForOp | scf.WhileOp):
+    if type(op) not in _LOOPS:  # isinstance() of an operation's class is a call in Python
         return False
     inside = [inner for region in op.regions for inner in region.block.walk()]
     has_barrier = any(isinstance(inner, _BARRIERS) for inner in inside)

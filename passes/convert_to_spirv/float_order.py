@@ -10,9 +10,10 @@ n-body on an NVIDIA H200, which has d**-3, takes a tenth longer, and none was se
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from xdsl.dialects import arith, func
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...ir.dialects.kernel import GPU_KERNEL
 from .function_lowering import NO_CONTRACTION_ATTRIBUTES, FunctionLowering
@@ -42,13 +43,14 @@ def attributes_of_sum(fn: FunctionLowering, lhs: SSAValue, rhs: SSAValue) -> Map
 
 
 def _may_be_product(value: SSAValue, depth: int) -> bool:
-    if isinstance(value, BlockArgument):  # what loops carry is none, but what helpers are given may be
-        parent = value.owner.parent_op()
-        return isinstance(parent, func.FuncOp) and GPU_KERNEL not in parent.attributes
     owner = value.owner
-    assert isinstance(owner, Operation)
-    if isinstance(owner, arith.MulfOp | func.CallOp):
+    kind = type(owner)  # isinstance() of an operation's class is a call in Python
+    if kind is Block:  # what loops carry is none, but what helpers are given may be
+        parent = owner.parent_op()
+        return isinstance(parent, func.FuncOp) and GPU_KERNEL not in parent.attributes
+    owner = cast("Operation", owner)
+    if kind is arith.MulfOp or kind is func.CallOp:
         return True
-    if isinstance(owner, arith.NegfOp) or owner.name.startswith("vector."):
+    if kind is arith.NegfOp or owner.name.startswith("vector."):
         return depth == 0 or any(_may_be_product(operand, depth - 1) for operand in owner.operands)
     return False

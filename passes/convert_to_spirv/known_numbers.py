@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import takewhile
+from typing import cast
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
@@ -72,20 +73,22 @@ class KnownNumbers:
 
     def _is_known_float(self, value: SSAValue) -> bool:
         owner = value.owner
-        if isinstance(owner, Block):
+        kind = type(owner)  # isinstance() of an operation's class is a call in Python
+        if kind is Block:
             return False  # loops and functions get floats that are hidden where they are known
-        if type(owner) in _COMPUTED:  # isinstance() of an operation's class is a call in Python
+        owner = cast("Operation", owner)
+        if kind in _COMPUTED:
             return all(map(self.is_known, owner.operands))
-        if isinstance(owner, arith.ConstantOp | GetOp) or is_element(value):
+        if kind is arith.ConstantOp or kind is GetOp or is_element(value):
             return True
         if owner.name in LOADS:
             return self.may_hold(owner.operands[0], self.is_known)
-        if isinstance(owner, arith.SelectOp):
+        if kind is arith.SelectOp:
             condition, *arms = owner.operands
             return self.any_is_chosen(condition, [self.is_known(arm) for arm in arms])
-        if isinstance(owner, scf.IfOp):
+        if type(owner) is scf.IfOp:
             return self.any_is_chosen(owner.cond, [self.is_known(arm) for arm in yielded(owner, value)])
-        if isinstance(owner, func.CallOp):
+        if type(owner) is func.CallOp:
             result = self._samples.result_of(owner, value)
             return result is not None and self.is_known(result)
         is_followed = owner.name.startswith(("arith.", "math.", "spirv.Group", "vector."))
@@ -262,11 +265,11 @@ def _ahead_of_stores(array: SSAValue, block: Block) -> set[Operation]:
 def is_element(value: SSAValue) -> bool:
     """Whether a value is read from a private array, among them specialization constants that are indexed."""
     owner = value.owner
-    if isinstance(owner, memref.LoadOp):
-        return isinstance(array_of(owner.memref).owner, memref.AllocaOp)
-    while isinstance(owner, spirv.LoadOp | spirv.AccessChainOp):
+    if type(owner) is memref.LoadOp:
+        return type(array_of(owner.memref).owner) is memref.AllocaOp
+    while type(owner) is spirv.LoadOp or type(owner) is spirv.AccessChainOp:
         owner = owner.operands[0].owner
-    return isinstance(owner, spirv.VariableOp)
+    return type(owner) is spirv.VariableOp
 
 
 def yielded(op: scf.IfOp, value: SSAValue) -> list[SSAValue]:

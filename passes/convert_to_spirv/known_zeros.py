@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import struct
+from typing import cast
 
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, f32, i1, i32
@@ -40,7 +41,7 @@ def summand(fn: FunctionLowering, value: SSAValue) -> SSAValue:
     Elements of arrays stay as they are: only the sign of a zero is at stake, and they are often summed up.
     """
     owner = value.owner
-    is_loaded = is_element(value) or (not isinstance(owner, Block) and owner.name in LOADS)
+    is_loaded = is_element(value) or (type(owner) is not Block and cast("Operation", owner).name in LOADS)
     return fn.value(value) if is_loaded else factor(fn, value)
 
 
@@ -75,8 +76,8 @@ def hides(fn: FunctionLowering) -> bool:
 def may_be_known_zero(fn: FunctionLowering, value: SSAValue, depth: int = _DEPTH) -> bool:
     """Whether the driver may find out that a float, or a component of a vector, is a zero; loops begin hidden."""
     known = fn.module.known_zeros.get(value)
-    if known is None and not isinstance(value.owner, Block):
-        known = depth == 0 or _may_be_zero(fn, value.owner, value, depth)
+    if known is None and type(value.owner) is not Block:  # isinstance() of a class of IR is a call in Python
+        known = depth == 0 or _may_be_zero(fn, cast("Operation", value.owner), value, depth)
         fn.module.known_zeros[value] = known
     return known or False
 
@@ -91,12 +92,12 @@ def _may_be_zero(fn: FunctionLowering, owner: Operation, value: SSAValue, depth:
         return is_element(value) or numbers.may_hold(
             owner.operands[0], lambda v: _is_stored_zero(fn, v, depth)
         )
-    if isinstance(owner, arith.SelectOp):
+    if kind is arith.SelectOp:
         condition, *arms = owner.operands
         return _is_chosen_zero(fn, condition, arms, depth)
-    if isinstance(owner, scf.IfOp):
+    if type(owner) is scf.IfOp:
         return _is_chosen_zero(fn, owner.cond, yielded(owner, value), depth)
-    if isinstance(owner, func.CallOp):
+    if type(owner) is func.CallOp:
         result = numbers.result_of(owner, value)
         return result is not None and may_be_known_zero(fn, result, depth - 1)
     passes_on = owner.name.startswith(("vector.", "spirv.Group")) or len(owner.operands) == 1

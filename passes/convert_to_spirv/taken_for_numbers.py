@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, SSAValue
@@ -75,11 +76,14 @@ def _claims(fn: FunctionLowering, value: SSAValue) -> Claims:
 def _sources(value: SSAValue) -> Sequence[SSAValue]:
     """Returns the floats that a value is made of; none where Mesa says nothing about such an operation."""
     owner = value.owner
-    if isinstance(owner, Block) or owner.name not in _FOLLOWED or owner.name in _FINITE_ONES:
+    if type(owner) is Block:  # isinstance() of a class of IR is a call in Python
+        return ()
+    owner = cast("Operation", owner)
+    if owner.name not in _FOLLOWED or owner.name in _FINITE_ONES:
         return ()
     if owner.name == "arith.select":
         return owner.operands[1:]
-    if isinstance(owner, scf.IfOp):  # short branches become selections
+    if type(owner) is scf.IfOp:  # short branches become selections
         return yielded(owner, value)
     return owner.operands
 
@@ -87,7 +91,10 @@ def _sources(value: SSAValue) -> Sequence[SSAValue]:
 def _combined(value: SSAValue, inner: Sequence[Claims]) -> Claims:
     """Returns what Mesa takes a value for that is made of others."""
     owner = value.owner
-    if isinstance(owner, Block) or owner.name not in _FOLLOWED:
+    if type(owner) is Block:
+        return _NOTHING
+    owner = cast("Operation", owner)
+    if owner.name not in _FOLLOWED:
         return _NOTHING
     if not inner:
         return _of_constant(owner) if isinstance(owner, arith.ConstantOp) else _FINITE
