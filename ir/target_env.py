@@ -128,6 +128,9 @@ class TargetEnv:
     `vk_runtime.quirks`."""
     rounds_conversions_twice: bool = False
     """Whether the driver converts u32 to f32, or f64 to f16, by way of a rounded number.  See `vk_runtime.quirks`."""
+    misrounds_doubles: bool = False
+    """Whether the driver truncates f64 to numbers that are not whole, and does not round them.  See
+    `vk_runtime.quirks`."""
     folds_zeros: bool = False
     """Whether the driver computes with zeros that it knows otherwise than IEEE 754 says, so that they are kept from it:
     see `passes.convert_to_spirv.known_zeros`.  Floats that a loop tests are hidden from it, too: see
@@ -234,6 +237,7 @@ class TargetEnv:
                 miscounts_sub_groups=first.miscounts_sub_groups or other.miscounts_sub_groups,
                 clamps_atomics=first.clamps_atomics or other.clamps_atomics,
                 rounds_conversions_twice=first.rounds_conversions_twice or other.rounds_conversions_twice,
+                misrounds_doubles=first.misrounds_doubles or other.misrounds_doubles,
                 folds_zeros=first.folds_zeros or other.folds_zeros,
                 skips_half_rounding=first.skips_half_rounding or other.skips_half_rounding,
                 fails_on_carried_addresses=first.fails_on_carried_addresses

@@ -105,6 +105,15 @@ ROUNDED_TWICE = (
 )
 """Conversions that are not rounded correctly."""
 
+ROUNDED_DOUBLES = Quirk(
+    name="rounded-doubles",
+    drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+    versions=((22, 3), (22, 4)),
+    fault="Truncates f64 from 2**24 on to themselves, and takes RoundEven of an f64 for nothing at all.",
+    remedy="TargetEnv.misrounds_doubles: passes/convert_to_spirv/double_rounding.py, by way of floor and ceil.",
+    test="tests/device/test_whole_doubles.py",
+)
+
 CARRIED_ADDRESSES = Quirk(
     name="carried-addresses",
     drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
@@ -147,6 +156,7 @@ QUIRKS: tuple[Quirk, ...] = (
     BRANCH_DEPTH,
     BLENDED_ONES,
     *ROUNDED_TWICE,
+    ROUNDED_DOUBLES,
     CARRIED_ADDRESSES,
     *NVIDIA_QUIRKS,
     WIDE_ORDERS,
@@ -354,6 +364,7 @@ def compiler_environment(
         miscounts_sub_groups=miscounts_sub_groups(physical),
         clamps_atomics=physical.driver_id in WILD_ATOMICS.drivers,
         rounds_conversions_twice=any(physical.driver_id in q.drivers for q in ROUNDED_TWICE),
+        misrounds_doubles=physical.driver_id in ROUNDED_DOUBLES.drivers,
         folds_zeros=is_lavapipe,
         **remedies,
         folds_wide_orders=is_lavapipe,  # versions that nobody has tried lose nothing by it

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from xdsl.ir import SSAValue
 
 from ...ir.dialects import spirv
+from .double_rounding import truncated
 from .float_expression import FloatExpression
 
 Expansion = Callable[[FloatExpression, SSAValue], SSAValue]
@@ -73,7 +74,7 @@ def cbrt(e: FloatExpression, x: SSAValue) -> SSAValue:
 
 def round_half_away(e: FloatExpression, x: SSAValue) -> SSAValue:
     """C's round(): halves away from zero; exact."""
-    whole = e.call(spirv.GLTruncOp, x)
+    whole = truncated(e, x)
     is_half = e.test(spirv.FOrdGreaterThanEqualOp, e.absolute(e.subtract(x, whole)), e.constant(0.5))
     away = e.add(whole, e.copy_sign(e.constant(1), x))
     return e.select(is_half, away, whole)

@@ -6,6 +6,8 @@ computed in f32 behind the user's back.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects import math
 from xdsl.dialects.builtin import Float16Type, Float64Type, f32
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -13,6 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...ir.dialects import spirv
 from . import expansions
 from .absolute_values import absolute
+from .double_rounding import rounded_to_even, truncated
 from .exact_conversions import to_half
 from .expansions import Expansion
 from .float_expression import FloatExpression
@@ -87,11 +90,15 @@ def _rounded(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValu
     return value if value.type is type_ else to_half(fn, value, type_)
 
 
-def _round(fn: FunctionLowering, op: Operation) -> None:
-    float_type(op.results[0].type)
-    value = fn.value(op.operands[0])
-    expression = FloatExpression(fn, value.type)
-    fn.values[op.results[0]] = expansions.round_half_away(expression, value)
+def _rounding(function: Callable[[FloatExpression, SSAValue], SSAValue]) -> Handler:
+    """A function to whole numbers, which exists in every float width."""
+
+    def lower(fn: FunctionLowering, op: Operation) -> None:
+        float_type(op.results[0].type)
+        value = fn.value(op.operands[0])
+        fn.values[op.results[0]] = function(FloatExpression(fn, value.type), value)
+
+    return lower
 
 
 def _copy_sign(fn: FunctionLowering, op: Operation) -> None:
@@ -123,9 +130,9 @@ HANDLERS: dict[type[Operation], Handler] = {
     math.FmaOp: _fma,
     math.FloorOp: _function(spirv.GLFloorOp),
     math.CeilOp: _function(spirv.GLCeilOp),
-    math.TruncOp: _function(spirv.GLTruncOp),
-    math.RoundEvenOp: _function(spirv.GLRoundEvenOp),
-    math.RoundOp: _round,
+    math.TruncOp: _rounding(truncated),
+    math.RoundEvenOp: _rounding(rounded_to_even),
+    math.RoundOp: _rounding(expansions.round_half_away),
     math.CopySignOp: _copy_sign,
     math.ExpOp: _narrow_function(spirv.GLExpOp),
     math.Exp2Op: _narrow_function(spirv.GLExp2Op),

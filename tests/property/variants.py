@@ -28,6 +28,7 @@ REMEDIES = (
     "loses_negated_truths",
     "misjudges_low_bits",
     "misjudges_short_extrema",
+    "misrounds_doubles",
     "narrows_conversions",
     "misjudges_absolutes",
     "rounds_conversions_twice",

@@ -297,6 +297,17 @@ def test_unsigned_to_float(device: lp.Device) -> None:
     assert (found.numpy()[0] != np.float32(3410210645)) == _has(device, "unsigned-to-float")
 
 
+def test_rounded_doubles(device: lp.Device) -> None:
+    if not device.has(lp.Aspect.FP64):
+        pytest.skip("the device lacks f64")
+    body = "found[0] = float(trunc(numbers.x) - 16777216.0); found[1] = float(roundEven(numbers.y));"
+    parameters = "layout(push_constant) uniform Push { dvec2 numbers; };"
+    kernel = _kernel(device, lp.SourceLanguage.GLSL, _typed_shader(body, parameters))
+    found = lp.zeros(2, device=device)
+    _run(device, kernel, 1, found, np.array([16777216.5, 1.5]))
+    assert (found.numpy().tolist() != [0.0, 2.0]) == _has(device, "rounded-doubles")
+
+
 def test_double_to_half(device: lp.Device) -> None:
     if not device.has(lp.Aspect.FP16) or not device.has(lp.Aspect.FP64):
         pytest.skip("the device lacks f16 or f64")
