@@ -27,6 +27,7 @@ GRAPHICS = {
 }
 """What other stages have."""
 OTHERWISE = {
+    "Relaxed": "no order: None",
     "GLSLShared": "not in Vulkan",
     "GLSLPacked": "not in Vulkan",
     "Offsets": "later than Vulkan 1.3",
@@ -44,6 +45,17 @@ ENUMS: dict[str, type[enum.IntEnum | enum.IntFlag]] = {
     "ImageOperands": enums.ImageOperands,
     "Scope": enums.Scope,
     "GroupOperation": enums.GroupOperation,
+    "MemorySemantics": enums.MemorySemantics,
+    "FunctionControl": enums.FunctionControl,
+    "SelectionControl": enums.SelectionControl,
+    "LoopControl": enums.LoopControl,
+    "FPRoundingMode": enums.FPRoundingMode,
+    "PackedVectorFormat": enums.PackedVectorFormat,
+    "AddressingModel": enums.AddressingModel,
+    "MemoryModel": enums.MemoryModel,
+    "LinkageType": enums.LinkageType,
+    "Dim": enums.Dim,
+    "ImageFormat": enums.ImageFormat,
 }
 
 
@@ -76,6 +88,25 @@ def test_built_ins_are_known_by_name() -> None:
     assert len(names) > 15
     for name in names:
         enumerant_value("BuiltIn", name)  # KeyError where it is not
+
+
+INDEXING = [
+    f"{kind}Array{way}Indexing"
+    for kind in (
+        "UniformBuffer", "SampledImage", "StorageBuffer", "StorageImage", "UniformTexelBuffer", "StorageTexelBuffer"
+    )
+    for way in ("Dynamic", "NonUniform")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*INDEXING, "RuntimeDescriptorArray", "VariablePointers", "DeviceGroup"])
+def test_a_capability_that_nothing_alone_shows_survives(name: str) -> None:
+    text = MODULE.format(decorations="", capabilities=f"OpCapability {name}")
+    module = deserialise(spirv_tools().assemble(text, "vulkan1.3"))
+    (again,) = parse_module(str(module)).module.body.ops
+    found = emit(again, TargetEnv()).binary
+    assert spirv_tools().validate(found, "vulkan1.3") is None
+    assert f"OpCapability {name}\n" in spirv_tools().disassemble(found)
 
 
 MODULE = """
