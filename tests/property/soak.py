@@ -13,6 +13,7 @@ from pathlib import Path
 
 import lapilli as lp
 
+from .constant_programs import ConstantProgram
 from .differential import Mismatch, Program
 from .edge_expressions import EdgeProgram
 from .group_programs import check
@@ -70,6 +71,7 @@ def _one(seed: int, folder: Path) -> tuple[int, int]:
         ("reports", lambda: _reports(seed, folder, devices, is_wide=is_wide)),
         ("shared memory", lambda: SharedProgram(seed, program.types, debug=seed % 8 == 3).check(devices)),
         ("sub-groups", lambda: LaneProgram(seed, INTEGERS if is_wide else INTEGERS[4:6]).check(devices)),
+        ("constants", lambda: ConstantProgram(seed, program.types).check(devices)),
         ("launches", lambda: [LaunchProgram(seed).check(device) for device in devices[1:]]),
         (f"work-groups, {variant}", lambda: is_able and _varied(seed, variant, devices[1:], program.types)),
     ):
@@ -80,7 +82,7 @@ def _one(seed: int, folder: Path) -> tuple[int, int]:
         except (AssertionError, lp.Error) as error:
             failures += 1
             print(f"{what} of seed {seed}: {type(error).__name__}: {error}")
-    return len(devices) * (KERNELS + 8), failures
+    return len(devices) * (KERNELS + 9), failures
 
 
 def _reports(seed: int, folder: Path, devices: Sequence[lp.Device | None], *, is_wide: bool) -> None:
