@@ -1,10 +1,11 @@
 """GraphProgram: the commands of a graph in the order in which they run, recorded into command buffers, and submitted.
 
 Other arguments change what was recorded.  The scalars of a launch are push constants, which a command buffer holds by
-value, and arrays are in descriptor sets that may be in use.  So the graph is cut into segments of `SEGMENT_COMMANDS`
-commands, each a command buffer, and those with a changed command are recorded again at the next replay.  The other
-way, argument blocks in memory, needs new memory for every replay in flight and each kernel compiled a second time, and
-saves tens of microseconds.
+value, and arrays are in descriptor sets that may be in use.  So a graph whose arguments change is cut into segments of
+`SEGMENT_COMMANDS` commands, each a command buffer, and those with a changed command are recorded again at the next
+replay; until the first change it is one segment, which drivers run faster than several.  The other way, argument blocks
+in memory, needs new memory for every replay in flight and each kernel compiled a second time, and saves tens of
+microseconds.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from .tracked import Tracked
 
 SEGMENT_COMMANDS = 128
-"""Commands of one command buffer.  A changed one costs all of them to record again, about 3 µs each; a software driver
-takes 7 µs for each further command buffer of a submission, so 1000 commands in pieces of 32 ran half as fast again."""
+"""Commands of one command buffer, once arguments have changed.  A changed one costs all of them to record again, about
+3 µs each; a software driver takes 7 µs for each further command buffer of a submission."""
 
 
 class GraphProgram:
@@ -49,6 +50,8 @@ class GraphProgram:
         self._order: list[tuple[int, bool]] | None = None
         """In which order the commands run, None: to be planned, because they touch other arrays than before."""
         self._is_stale = True
+        self._is_cut = False
+        """Whether arguments have changed, and will again: it is recorded in segments from then on."""
         self._is_replaying = False
         """Whether this thread, which has the lock, is in the middle of a replay: finalisers may run there."""
         self._generation: object = None
@@ -67,7 +70,7 @@ class GraphProgram:
             replaced[index] = node
         if any(node.arrays != self._nodes[index].arrays for index, node in nodes.items()):
             self._order = None
-        self._nodes, self._is_stale = replaced, True
+        self._nodes, self._is_stale, self._is_cut = replaced, True, True
 
     def _note_moves(self) -> None:
         """Has the commands recorded again where an array has other memory than they use, as after `Array.export_fd`."""
@@ -92,9 +95,10 @@ class GraphProgram:
         # What came before on the queue, an earlier replay too, ends first.
         steps = [(nodes[i], has_barrier or position == 0) for position, (i, has_barrier) in enumerate(order)]
         made: list[Segment] = []
-        for number, start in enumerate(range(0, len(steps), SEGMENT_COMMANDS)):
-            piece = tuple(steps[start : start + SEGMENT_COMMANDS])
-            is_last = start + SEGMENT_COMMANDS >= len(steps)
+        count = SEGMENT_COMMANDS if self._is_cut else max(len(steps), 1)
+        for number, start in enumerate(range(0, len(steps), count)):
+            piece = tuple(steps[start : start + count])
+            is_last = start + count >= len(steps)
             old = self._segments[number] if number < len(self._segments) else None
             is_same = old is not None and old.content == content_of(logical, piece, is_last)
             made.append(old if old is not None and is_same else Segment(logical, self._pool, piece, is_last))
