@@ -113,8 +113,9 @@ class _Reader:
             for item in code.co_consts
             if isinstance(item, types.CodeType)
         }
-        self.module = LiteralModule({"__name__": file, "__builtins__": builtins})
         self.lapilli: Any = importlib.import_module("..", __package__)
+        # `lp` without an import too, as in lp.kernel_from_source.
+        self.module = LiteralModule({"__name__": file, "__builtins__": builtins, "lp": self.lapilli})
 
     def read(self, tree: ast.Module) -> LiteralModule:
         for statement in tree.body:

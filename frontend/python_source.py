@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import linecache
+import textwrap
 import types
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -96,8 +97,11 @@ def compile_source(request: SourceRequest) -> CompiledSource:
         from .builder import build_module
 
         env = environment_for(request)
-        with _readable(request.code) as (file, lines):
-            text = _read(request.code, file, lines)
+        code = textwrap.dedent(
+            request.code.removeprefix("\ufeff")
+        )  # texts stand inside of programs, and in files
+        with _readable(code) as (file, lines):
+            text = _read(code, file, lines)
             definitions = text.definitions
             values = spec_bytes(text.constants, request.spec_values)
             by_symbol = {constant.symbol: data for constant, data in values.items()}

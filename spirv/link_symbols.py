@@ -7,6 +7,7 @@ LinkOnceODR definitions of one name are taken for equal, and the first is kept (
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from ..ir.errors import LinkError
@@ -91,10 +92,22 @@ def _check_match(merged: Merged, used: Symbol, definition: Symbol) -> None:
         )
     if used.type != definition.type:
         spelled = _TypeSpelling(merged)
+        wanted, found = spelled(used), spelled(definition)
         raise LinkError(
-            f"symbol '{used.name}' has type {spelled(used)} in {merged.origin(used.target)} and "
-            f"{spelled(definition)} in {merged.origin(definition.target)}; expected the same type"
+            f"symbol '{used.name}' has type {wanted} in {merged.origin(used.target)} and "
+            f"{found} in {merged.origin(definition.target)}; expected the same type"
+            + (_SIGNS if _without_signs(wanted) == _without_signs(found) else "")
         )
+
+
+_SIGNS = (
+    ": integers that pass between modules have no sign, OpTypeInt 32 0, as those of kernels in Python and of LLVM; "
+    "OpBitcast converts inside of the function"
+)
+
+
+def _without_signs(spelled: str) -> str:
+    return re.sub(r"\bi(?=8|16|32|64)", "u", spelled)
 
 
 _KINDS = {Op.Function: "function", Op.Variable: "variable"}

@@ -116,3 +116,64 @@ def test_a_fixed_target_that_nobody_knows_is_the_source_s_mistake(context):
     with pytest.raises(lp.BuildError, match="no fixed target 'nobodys'") as caught:
         lp.build(source)
     assert "nobodys" in caught.value.log
+
+
+INDENTED = """\ufeff
+    N = 3
+
+    @lp.struct
+    class Pair:
+        first: lp.i32
+        second: lp.i32 = N
+
+    @lp.kernel
+    def indented(x: lp.Array[lp.i32]):
+        x[lp.global_id(0)] = Pair(4).second
+    """
+
+
+def test_python_text_may_be_indented_and_needs_no_import(context, queue, device):
+    bundle = lp.build(lp.create_kernel_bundle_from_source(context, lp.SourceLanguage.PYTHON, INDENTED))
+    x = lp.zeros(2, lp.i32, device=device)
+    queue.parallel_for(2, bundle.ext_oneapi_get_kernel("indented"), x)
+    assert x.numpy().tolist() == [3, 3]
+    wrong = INDENTED.replace("Pair(4).second", "nobody")
+    with pytest.raises(lp.BuildError, match=r":11:\d+: error: unknown name 'nobody'"):
+        lp.build(lp.create_kernel_bundle_from_source(context, lp.SourceLanguage.PYTHON, wrong))
+
+
+FIVEFOLD = """
+OpCapability Shader
+OpCapability Linkage
+OpMemoryModel Logical GLSL450
+OpDecorate %fivefold LinkageAttributes "source_next" Export
+%int = OpTypeInt 32 SIGN
+%type = OpTypeFunction %int %int
+%five = OpConstant %int 5
+%fivefold = OpFunction %int None %type
+%v = OpFunctionParameter %int
+%label = OpLabel
+%result = OpIMul %int %v %five
+OpReturnValue %result
+OpFunctionEnd
+"""
+
+
+@pytest.mark.behaviour("IOP-45")
+def test_integers_between_modules_have_no_sign(context, queue, device):
+    user = compiled(context, KERNEL)
+    unsigned, signed = (
+        lp.compile(
+            lp.create_kernel_bundle_from_source(
+                context, lp.SourceLanguage.SPIRV_ASM, FIVEFOLD.replace("SIGN", sign)
+            )
+        )
+        for sign in "01"
+    )
+    x = lp.asarray(np.array([-3, 4], np.int32), device=device)
+    queue.parallel_for(2, lp.link([user, unsigned]).ext_oneapi_get_kernel("user"), x)
+    assert x.numpy().tolist() == [-15, 20]
+    with pytest.raises(
+        lp.LinkError, match=r"has type \(u32\) -> u32 .* and \(i32\) -> i32 .*have no sign, OpTypeInt 32 0"
+    ):
+        lp.link([user, signed])
