@@ -35,7 +35,9 @@ def minimum_arms(fn: FunctionLowering, op: Operation, lowered: Arms) -> Arms:
     driver does not know: the selection may be a minimum."""
     arms = op.operands[1:]
     is_known = fn.module.known_numbers.is_known
-    if not fn.module.env.saturates_minima or all(map(is_known, arms)):
+    if not fn.module.env.saturates_minima or not is_float(scalar_of(lowered[0].type)):
+        return lowered
+    if all(map(is_known, arms)):
         return lowered
     first, second = (_unsaturated(fn, op, *arm) for arm in zip(arms, lowered, strict=True))
     return first, second
@@ -70,7 +72,5 @@ def _is_harmless(minimum: SSAValue) -> bool:
 
 
 def _may_be_one(fn: FunctionLowering, value: SSAValue, lowered: SSAValue) -> bool:
-    if not is_float(scalar_of(lowered.type)):
-        return False
     number = fn.constant_number(lowered)
     return fn.module.known_numbers.is_known(value) if number is None else number == 1
