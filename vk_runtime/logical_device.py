@@ -294,7 +294,7 @@ class LogicalDevice(DeviceState):
     def wait_idle(self) -> None:
         """Submits what is recorded and waits for every queue; what kernels report is for whoever waits for them."""
         for queue in tuple(self.busy):
-            queue.finish()
+            queue.drain()
 
     def close(self) -> None:
         """Waits for the device, then destroys everything on it and the VkDevice; idempotent.

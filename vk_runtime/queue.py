@@ -65,7 +65,7 @@ class Queue(
     CommandStream,
     metaclass=PublicNames,
     internal="""
-    abandon argument_block barrier begin_command block_until close completed downloads drop_recording event finish
+    abandon argument_block barrier begin_command block_until close completed downloads drop_recording event drain
     has_reports in_flight is_closed is_closing is_timed known last_value latest note_error note_launch open order
     points poll progress read_last record recording repeated reports require_open retire running semaphore show_last
     stop_watching submit_after submit_batch submit_up_to timestamp_period_ns transfers vk_queue wait_for
@@ -348,7 +348,7 @@ class Queue(
         except Error as error:
             raise for_user(error)  # noqa: B904 - it is the same error
 
-    def finish(self) -> None:
+    def drain(self) -> None:
         """Waits for everything, and tells of nothing that happened: nobody asked for it.  The lock may be held."""
         with quiet():
             self._wait_for_all()

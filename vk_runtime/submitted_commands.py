@@ -135,7 +135,7 @@ class SubmittedCommands(Handle):
         """Waits until the timeline reaches `value`."""
 
     @abstractmethod
-    def finish(self) -> None:
+    def drain(self) -> None:
         """Submits what is recorded and waits for everything in it."""
 
     def require_open(self) -> None:

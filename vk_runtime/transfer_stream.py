@@ -43,7 +43,7 @@ class TransferStream(CommandStream):
         with self._lock:
             self.retire()
 
-    def finish(self) -> None:
+    def drain(self) -> None:
         """Submits what is recorded and waits for every copy."""
         with self._lock:
             value = self.last_value

@@ -178,6 +178,7 @@ def unknown_zero(fn: FunctionLowering) -> SSAValue:
         index = _extracted(fn, _loaded(fn, name), 0)
         fn.module.inputs[fn.module.built_in(name)] = None
         fn.unknown_zero = fn.first(create(spirv.ShiftRightLogicalOp, (index, fn.index(31)), (i32,)))
+        fn.module.unknown_zeros.add(fn.unknown_zero)
     return fn.unknown_zero
 
 

@@ -132,6 +132,8 @@ class ModuleLowering:
         self.known_numbers = KnownNumbers()
         self.known_zeros: dict[SSAValue, bool] = {}
         """Whether the driver may find out that a float is a zero, see `known_zeros`."""
+        self.unknown_zeros: set[SSAValue] = set()
+        """What `launch_place.unknown_zero` gave."""
         self._length_symbols: list[str] = []
         self._without_notes_symbol: str | None = None
         self._symbols: dict[str, SymbolRefAttr] = {}

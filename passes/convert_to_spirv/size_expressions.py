@@ -1,6 +1,7 @@
 """The expressions of constants that array lengths are computed by, once as SPIR-V and once as metadata.
 
-A length is lowered like any number first; what it was computed by is then read back from the instructions.
+A length is lowered like any number first; what it was computed by is then read back from the instructions, where a
+zero that is hidden from drivers is a 0.
 The module gets an OpSpecConstantOp for each, which the array's type names, and the `KernelInfo` a graph,
 which the runtime evaluates before the driver sees the values: drivers end the process over a length of 0.
 """
@@ -121,6 +122,8 @@ class SizeExpressions:
             bits = _bits(value.type)
             symbol = op.spec_const.root_reference.data
             return Size(self._add("spec_constant", bits, symbol), self._module.symbol(symbol))
+        if value in self._module.unknown_zeros:
+            return self.literal(0)  # hidden for what drivers make of other uses of the same arithmetic
         if not isinstance(op, Operation):
             raise _not_constant(value)
         opcode, comparison = op.name.removeprefix(_PREFIX), _ORDERED.get(op.name)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.ir.target_env import REMEDIES
 
 pytestmark = pytest.mark.device
 
 TYPES = (lp.u8, lp.i8, lp.u16, lp.i16, lp.u32, lp.i32, lp.u64, lp.i64)
 ASPECTS = {8: lp.Aspect.VK_INT8, 16: lp.Aspect.VK_INT16, 64: lp.Aspect.VK_INT64}
 CONSTANTS = {kind: lp.SpecializationId(kind, 8) for kind in TYPES}
+
+
+@pytest.fixture(params=[False, True], ids=["", "as elsewhere"], autouse=True)
+def env(request, device, monkeypatch):
+    """Runs a test as the device needs it, and with what all drivers together need."""
+    if request.param:
+        changed = replace(device.target_env, **dict.fromkeys(REMEDIES, True))
+        monkeypatch.setitem(vars(device), "target_env", changed)
 
 
 def _needs(device, kind):

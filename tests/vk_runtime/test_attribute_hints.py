@@ -74,8 +74,9 @@ def test_hints_are_for_names_that_are_missing(device: lp.Device) -> None:
 
 
 def test_objects_of_a_device_are_copied_and_not_pickled(device: lp.Device) -> None:
+    """Devices are both: `test_copies_of_objects`."""
     queue = lp.Queue(device)
-    for found in (device, queue, queue.marker(), lp.Context([device])):
+    for found in (queue, queue.marker(), lp.Context([device])):
         assert copy.copy(found) is found
         with pytest.raises(TypeError, match=rf"an lp\.{type(found).__name__} belongs to this process"):
             pickle.dumps(found)
