@@ -45,6 +45,7 @@ PORTABLE_ENV = TargetEnv(
     loses_negated_truths=True,
     misjudges_absolutes=True,
     saturates_minima=True,
+    skips_exact_halves=True,
     loses_last_rounds=True,
     narrows_conversions=True,
     fails_on_divided_ones=True,

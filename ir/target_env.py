@@ -74,6 +74,7 @@ REMEDIES = (
     "loses_reads",
     "clamps_atomics",
     "skips_half_rounding",
+    "skips_exact_halves",
     "fails_on_carried_truths",
     "fails_on_carried_addresses",
     "widens_negations",
@@ -158,6 +159,9 @@ class TargetEnv:
     """Whether the driver gives 0.0 for max(0.0, min(1.0, NaN)).  See `vk_runtime.quirks`."""
     loses_last_rounds: bool = False
     """Whether the driver may leave out the last round of a loop that counts from below zero to it.  See
+    `vk_runtime.quirks`."""
+    skips_exact_halves: bool = False
+    """Whether the driver takes an integer of few bits that becomes f16 and f32 for what it was, however large.  See
     `vk_runtime.quirks`."""
     narrows_conversions: bool = False
     """Whether the driver may convert f32 to fewer bits than those of a u64.  See `vk_runtime.quirks`."""
@@ -251,6 +255,7 @@ class TargetEnv:
                 misjudges_absolutes=first.misjudges_absolutes or other.misjudges_absolutes,
                 saturates_minima=first.saturates_minima or other.saturates_minima,
                 loses_last_rounds=first.loses_last_rounds or other.loses_last_rounds,
+                skips_exact_halves=first.skips_exact_halves or other.skips_exact_halves,
                 narrows_conversions=first.narrows_conversions or other.narrows_conversions,
                 fails_on_divided_ones=first.fails_on_divided_ones or other.fails_on_divided_ones,
                 pairs_rounds=first.pairs_rounds or other.pairs_rounds,

@@ -84,6 +84,19 @@ BLENDED_ONES = Quirk(
     shown_by="",  # it would end the process
 )
 
+EXACT_HALVES = Quirk(
+    name="exact-halves",
+    drivers=(VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_NVIDIA_PROPRIETARY),
+    versions=None,  # tried: Mesa 22.3.6 with LLVM 15, and NVIDIA 580.159
+    fault="Takes an integer of which at most 11 bits may be set, and which becomes f16 and f32, for what it was: "
+    "f32(f16((x & 255) << 12)) is 1044480 for 255, and not infinite.  LLVM's isKnownExactCastIntToFP forgets how large "
+    "an f16 may be.",
+    field="skips_exact_halves",
+    remedy="TargetEnv.skips_exact_halves: passes/convert_to_spirv/exact_conversions.py; in modules of other compilers "
+    "spirv/exact_halves.py.",
+    test="tests/device/test_conversions.py",
+)
+
 _ROUNDED_ONCE = "TargetEnv.rounds_conversions_twice: passes/convert_to_spirv/exact_conversions.py."
 ROUNDED_TWICE = (
     Quirk(
@@ -155,6 +168,7 @@ QUIRKS: tuple[Quirk, ...] = (
     WILD_ATOMICS,
     BRANCH_DEPTH,
     BLENDED_ONES,
+    EXACT_HALVES,
     *ROUNDED_TWICE,
     ROUNDED_DOUBLES,
     CARRIED_ADDRESSES,
@@ -352,7 +366,7 @@ def compiler_environment(
     is_swiftshader = physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER
     is_lavapipe = physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE
     remedies = dict[str, Any]()
-    for quirk in (*NVIDIA_QUIRKS, BLENDED_ONES):
+    for quirk in (*NVIDIA_QUIRKS, BLENDED_ONES, EXACT_HALVES):
         remedies[quirk.field] = remedies.get(quirk.field) or physical.driver_id in quirk.drivers
     return TargetEnv(
         vulkan_version=physical.api_version,

@@ -10,6 +10,8 @@ from ...ir.dialects import spirv
 from ...ir.narrowing import is_integer_type, is_vector_type
 from .exact_conversions import (
     double_to_half,
+    integer_to_half,
+    is_beyond_half,
     is_rounded_twice,
     may_be_narrowed,
     to_half,
@@ -79,6 +81,8 @@ def _integer_to_float(kind: type[Operation], true: float) -> Handler:
             fn.values[op.results[0]] = _from_bool(fn, value, type_, true)
         elif kind is spirv.ConvertUToFOp and is_rounded_twice(fn, value.type, type_):
             fn.values[op.results[0]] = unsigned_to_float(fn, value, type_)
+        elif fn.module.env.skips_exact_halves and is_beyond_half(value.type, type_):
+            fn.values[op.results[0]] = integer_to_half(fn, kind, value, type_)
         else:
             fn.values[op.results[0]] = fn.emit(kind, (value,), type_)
 

@@ -4,11 +4,12 @@ what they give (`vk_runtime.quirks`)."""
 from __future__ import annotations
 
 from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, f32, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.dialects import spirv
 from .function_lowering import FunctionLowering
 from .types import scalar_of, with_scalar
+from .unknown_zeros import zeros_like
 
 
 def is_rounded_twice(fn: FunctionLowering, source: Attribute, target: Attribute) -> bool:
@@ -55,6 +56,21 @@ def to_half(fn: FunctionLowering, value: SSAValue, type_: Attribute) -> SSAValue
     if not fn.module.env.skips_half_rounding:
         return half
     return fn.emit(spirv.GLFmaOp, (half, fn.constant(type_, 1.0), fn.constant(type_, -0.0)), type_)
+
+
+def is_beyond_half(source: Attribute, target: Attribute) -> bool:
+    """Whether an integer type, of 32 bits or more, has numbers that become infinite in f16."""
+    integer = scalar_of(source)
+    return isinstance(scalar_of(target), Float16Type) and integer in (i32, i64)
+
+
+def integer_to_half(
+    fn: FunctionLowering, kind: type[Operation], value: SSAValue, type_: Attribute
+) -> SSAValue:
+    """An integer to f16, with a zero that the driver does not know: if it knew that few bits are set, all that it would
+    do is to make an f32 of the integer where the f16 becomes one."""
+    whole = fn.emit(spirv.BitwiseOrOp, (value, zeros_like(fn, value)), value.type)
+    return fn.emit(kind, (whole,), type_)
 
 
 def may_be_narrowed(fn: FunctionLowering, source: Attribute, target: Attribute) -> bool:

@@ -100,6 +100,14 @@ def test_a_comparison_counts_in_unsigned_sums(device: lp.Device) -> None:
 
 
 @lp.kernel
+def few_bits_and_back(x: lp.In[lp.u32], out: lp.Out[lp.f32, 2]):
+    i = lp.global_id(0)
+    out[i, 0] = lp.f32(lp.f16((x[i] & 255) << 12))
+    out[i, 1] = lp.f32(lp.f16(-lp.i32(x[i] & 15) << 28))
+    out[i, 2] = lp.f32(lp.f16(lp.f32(x[i] & 15) * 2.0**40))
+
+
+@lp.kernel
 def halves_and_back(x: lp.In[lp.f32], out: lp.Out[lp.f32, 2]):
     i = lp.global_id(0)
     half = lp.f16(x[i])
@@ -137,6 +145,24 @@ def test_f32_that_becomes_f16_and_f32_again_is_rounded(
     for way, expected in enumerate([half, -half, half, half, half, half, half]):
         np.testing.assert_array_equal(found[:, way], expected, f"way {way}")
     np.testing.assert_array_equal(found[:, 7], found[:, 7].astype(np.float16), "a function's result")
+
+
+@pytest.mark.parametrize("as_elsewhere", [False, True])
+def test_integers_of_few_bits_may_be_too_large_for_f16(
+    device: lp.Device, as_elsewhere: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not _has(device, "f16"):
+        pytest.skip("the device lacks f16")
+    if as_elsewhere:
+        env = replace(device.target_env, skips_half_rounding=True)
+        monkeypatch.setitem(vars(device), "target_env", env)
+    x = np.array([0, 1, 3, 8, 15, 200, 255], np.uint32)
+    out = lp.zeros((len(x), 3), lp.f32, device=device)
+    few_bits_and_back[len(x)](lp.asarray(x, device=device), out)
+    with np.errstate(over="ignore"):
+        columns = [(x & 255) << 12, -(x.astype(np.int32) & 15) << 28, (x & 15).astype(np.float64) * 2.0**40]
+        expected = np.stack([np.asarray(c).astype(np.float16) for c in columns], 1).astype(np.float32)
+    np.testing.assert_array_equal(out.numpy(), expected)
 
 
 def test_zeros_and_nan_become_f16_and_f32_again(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:

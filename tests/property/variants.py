@@ -33,6 +33,7 @@ REMEDIES = (
     "misjudges_absolutes",
     "rounds_conversions_twice",
     "saturates_minima",
+    "skips_exact_halves",
     "skips_half_rounding",
     "widens_negations",
 )

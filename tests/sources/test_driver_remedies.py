@@ -106,6 +106,13 @@ void main() {
     o[i] = vec2(float(float16_t(x[i])), vec2(f16vec2(x[i], 1)).x);
 }
 """
+SHIFTED_HALVES = """#version 450
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+layout(local_size_x = 8) in;
+layout(binding = 0) buffer X { uint x[]; };
+layout(binding = 1) buffer O { float o[]; };
+void main() { uint i = gl_GlobalInvocationID.x; o[i] = float(float16_t((x[i] & 255u) << 12)); }
+"""
 
 
 @pytest.fixture(params=[False, True], ids=["", "as elsewhere"])
@@ -155,6 +162,18 @@ def test_f32_that_becomes_f16_and_f32_again_is_rounded(device: lp.Device) -> Non
     with np.errstate(over="ignore"):
         half = x.astype(np.float16).astype(np.float32)
     np.testing.assert_array_equal(o.numpy().reshape(8, 2).T, [half, half])
+
+
+@pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslang is not installed")
+@pytest.mark.usefixtures("env")
+def test_shifted_integers_may_be_too_large_for_f16(device: lp.Device) -> None:
+    if not device.has(lp.Aspect.FP16):
+        pytest.skip("the device lacks fp16")
+    x = np.array([0, 1, 8, 15, 16, 100, 200, 255], np.uint32)
+    o = lp.zeros(8, device=device)
+    _run(device, lp.SourceLanguage.GLSL, SHIFTED_HALVES, lp.asarray(x, device=device), o)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(o.numpy(), (x << 12).astype(np.float16).astype(np.float32))
 
 
 IMPORTLESS = """

@@ -398,6 +398,18 @@ def test_last_rounds(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None
     assert (found != expected) == _has(device, "last-rounds")
 
 
+def test_exact_halves(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not device.has(lp.Aspect.FP16):
+        pytest.skip("the device lacks fp16")
+    monkeypatch.setitem(vars(device), "target_env", replace(device.target_env, skips_exact_halves=False))
+    kernel = lp.kernel_from_source(
+        "@lp.kernel\ndef k(x: lp.In[lp.u32], o: lp.Out[lp.f32]):\n    o[0] = lp.f32(lp.f16((x[0] & 255) << 12))\n"
+    )
+    found = lp.zeros(1, device=device)
+    kernel[1](lp.asarray(np.array([255], np.uint32), device=device), found)
+    assert np.isfinite(found.numpy()[0]) == _has(device, "exact-halves")
+
+
 def test_saturated_minima(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(vars(device), "target_env", replace(device.target_env, saturates_minima=False))
     kernel = lp.kernel_from_source(
