@@ -192,7 +192,10 @@ def _is_match(candidate: Device, text: str) -> bool:
         return False
     if text in ("gpu", "cpu"):
         return candidate.has(Aspect[text.upper()])
-    return text in candidate.name.lower() or text in candidate.platform.name.lower()
+    names = candidate.name.lower(), candidate.platform.name.lower()
+    if text.isdigit():  # a model, and no index as CUDA's: 1 is a part of LLVM 15.0.1, too
+        return any(re.search(rf"(?<![\w.]){text}(?![\w.])", name) for name in names)
+    return any(text in name for name in names)
 
 
 def resolve_device(choice: Device | str | None) -> Device:

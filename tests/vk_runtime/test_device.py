@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import lapilli as lp
 from lapilli.ir.aspect_table import ASPECT_ROWS
 from lapilli.ir.aspects import Aspect
 from lapilli.ir.target_env import TargetEnv
+from lapilli.vk_runtime import device_list
 from lapilli.vk_runtime.device_features import aspects_of
 from lapilli.vk_runtime.runtime import driver_report
 
@@ -32,6 +34,23 @@ def test_unknown_selector_lists_what_exists(device):
     with pytest.raises(lp.InvalidError, match="no such thing") as caught:
         lp.device("no such thing")
     assert device.selector in str(caught.value) and device.name in str(caught.value)
+
+
+@pytest.mark.parametrize("index", ["0", "1", "5", "15", " 2 "])
+def test_numbers_are_no_indices(index):
+    """Nor parts of "LLVM 15.0.6", which is in the name of lavapipe."""
+    with pytest.raises(lp.InvalidError, match="matches no device; there are"):
+        lp.device(index)
+
+
+def test_a_number_may_be_a_model():
+    card = SimpleNamespace(
+        name="GeForce RTX 4090", selector="10de:2684:0", platform=SimpleNamespace(name="NVIDIA 1.0")
+    )
+    assert device_list.select([card], "4090") is card
+    for part in ("90", "0", "2684"):
+        with pytest.raises(lp.InvalidError, match="matches no device"):
+            device_list.select([card], part)
 
 
 def test_ambiguous_selector_lists_the_matches(device):

@@ -403,7 +403,7 @@ def test_exact_halves(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> Non
         pytest.skip("the device lacks fp16")
     monkeypatch.setitem(vars(device), "target_env", replace(device.target_env, skips_exact_halves=False))
     kernel = lp.kernel_from_source(
-        "@lp.kernel\ndef k(x: lp.In[lp.u32], o: lp.Out[lp.f32]):\n    o[0] = lp.f32(lp.f16((x[0] & 255) << 12))\n"
+        "@lp.kernel\ndef k(x: lp.In[lp.u32], o: lp.Out[lp.f32]):\n    o[0] = lp.f32(lp.f16(x[0] << 28))\n"
     )
     found = lp.zeros(1, device=device)
     kernel[1](lp.asarray(np.array([255], np.uint32), device=device), found)
