@@ -24,13 +24,6 @@ def test_a_length_that_is_doubled_often_is_compiled() -> None:
     compile_kernels([_doubling("lp.i32")])
 
 
-@pytest.mark.parametrize(
-    ("first", "message"),
-    [
-        ("lp.i32(S)", "computed from integers of 32 bits, found one of 64"),
-        ("lp.i32(S) + lp.i32(lp.global_id(0))", "known before the kernel runs"),
-    ],
-)
-def test_what_cannot_be_a_length_is_found_as_deep(first: str, message: str) -> None:
-    with pytest.raises(CompileError, match=message):
-        compile_kernels([_doubling("lp.i64", first)])
+def test_what_cannot_be_a_length_is_found_as_deep() -> None:
+    with pytest.raises(CompileError, match="known before the kernel runs"):
+        compile_kernels([_doubling("lp.i64", "lp.i32(S) + lp.i32(lp.global_id(0))")])

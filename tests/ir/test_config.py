@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import lapilli as lp
-from lapilli.ir.config import OPTIONS, misspelt_variables
+from lapilli.ir.config import OPTIONS, Config, misspelt_variables
 from lapilli.spirv.tools import ENVIRONMENT_VARIABLE
 from lapilli.vk_runtime.loader import EMBEDDED_VARIABLE
 
@@ -111,17 +111,17 @@ SWITCHES = ("debug", "validate", "interpret", "cache", "native_images", "verify"
 
 @pytest.mark.parametrize("name", SWITCHES)
 def test_a_switch_takes_its_positions_and_no_other_word(name: str, monkeypatch: pytest.MonkeyPatch):
-    variable = f"LAPILLI_{name.upper()}"
+    variable, config = f"LAPILLI_{name.upper()}", Config()
     for text, is_on in (("yes", True), (" TRUE ", True), ("On", True), ("no", False), ("False", False)):
         monkeypatch.setenv(variable, text)
-        assert getattr(lp.config, name) is is_on
+        assert getattr(config, name) is is_on
     expected = r"takes a switch \(1 or 0, on or off, yes or no, true or false\); found "
     for text in ("maybe", "2", "1.0"):
         monkeypatch.setenv(variable, text)
         with pytest.raises(lp.InvalidError, match=f"{variable} {expected}'{text}'"):
-            getattr(lp.config, name)
+            getattr(config, name)
         with pytest.raises(lp.InvalidError, match=rf"lp\.config\.{name} {expected}'{text}'"):
-            setattr(lp.config, name, text)
+            setattr(config, name, text)
 
 
 REFUSED = {
