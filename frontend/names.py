@@ -110,7 +110,8 @@ _OTHERS = dict.fromkeys(
 def _unknown_hint(fb: FunctionBuilder, name: str) -> str:
     if name in _OTHERS:
         return _OTHERS[name]
-    meant = closest(name, [n for n in fb.local_names if not n.startswith("$")] + list(BUILTINS))
+    own = [n for n in fb.local_names if n != name and not n.startswith("$")]
+    meant = closest(name, own + list(BUILTINS))
     from .suggestions import public_name_hint  # only for messages
 
     known = public_name_hint(name)
@@ -157,7 +158,10 @@ def _variable(fb: FunctionBuilder, name: str, node: ast.Name) -> Value:
         return bound
     if bound is None or bound.where is None:
         hint = f"assign '{name}' first"
-        if fb.source.resolve(name) is not MISSING:
+        is_known = fb.source.resolve(name) is not MISSING
+        if not is_known and not _is_assigned(fb, name):
+            raise fb.error(node, f"unknown name '{name}'", "LP2031", hint=_unknown_hint(fb, name))
+        if is_known:
             hint += f"; the '{name}' around the kernel is another, and a constant: pass what changes as an argument"
         raise fb.error(node, f"variable '{name}' is read before it is assigned", "LP2038", hint=hint)
     path = f" {bound.path}" if bound.path else ""
@@ -169,6 +173,14 @@ def _variable(fb: FunctionBuilder, name: str, node: ast.Name) -> Value:
         "LP2038",
         hint=f"give '{name}' a value before that line",
         notes=[note],
+    )
+
+
+def _is_assigned(fb: FunctionBuilder, name: str) -> bool:
+    """Whether a variable is given a value anywhere; ``x[0] = v`` only stores into what it has."""
+    return any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        for node in ast.walk(fb.source.tree)
     )
 
 

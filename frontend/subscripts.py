@@ -246,6 +246,8 @@ def _index_hint(value: Value) -> str | None:
         return "convert it: int(…)"
     if isinstance(value, Composite) and isinstance(value.type, VecType):
         return f"convert it: lp.i32x{value.type.size}(…) is an index for each dimension"
+    if isinstance(value, Static) and isinstance(value.obj, Intrinsic):
+        return f"call it: {value.name}(0)"
     if isinstance(value, Static):
         return "elements are named by position: a[i]; members of a struct by attribute: a[i].x"
     return number_hint(value)

@@ -69,6 +69,21 @@ def unknown_name(x: lp.Array[lp.f32]):
     x[0] = nothing
 
 
+@case("LP2031", "unknown name 'ressult'", "ressult")
+def store_into_an_unknown_name(result: lp.Array[lp.f32]):
+    ressult[0] = 1.0
+
+
+@case("LP2031", "unknown name 'gl_WorkGroupID'", "gl_WorkGroupID")
+def name_of_glsl(x: lp.Array[lp.f32]):
+    x[gl_WorkGroupID.x] = 1.0
+
+
+@case("LP2041", "found function 'lp.global_id'", "lp.global_id")
+def function_as_index(x: lp.Array[lp.f32]):
+    x[lp.global_id] = 1.0
+
+
 @case("LP2031", "unknown name 'np_missing'", "np_missing")
 def unknown_call(x: lp.Array[lp.f32]):
     x[0] = np_missing(1)
@@ -572,3 +587,15 @@ def test_intrinsics_on_the_host_are_refused():
 def test_every_mistake_has_a_test():
     tested = {case[1] for case in CASES}
     assert sorted(set(BODY_CODES) - tested) == []
+
+
+@pytest.mark.parametrize(
+    ("function", "hint"),
+    [
+        (store_into_an_unknown_name, "did you mean 'result'?"),
+        (name_of_glsl, "write lp.group_id(d); GLSL's x is the last dimension, which is unit-stride"),
+        (function_as_index, "call it: lp.global_id(0)"),
+    ],
+)
+def test_slips_say_what_to_write(function, hint):
+    assert _error(function).diagnostics[0].hint == hint
