@@ -127,6 +127,17 @@ class RepeatedLaunches:
         self._kept.clear()
 
 
+def _note(reports: QueueReports, report: weakref.ref[KernelReport], value: int) -> None:
+    found = report()
+    assert found is not None, "whoever launches the kernel holds it"
+    reports.note_repeated(found, value)
+
+
+def _goes_on(reports: QueueReports, report: weakref.ref[KernelReport]) -> bool:
+    found = report()
+    return found is not None and reports.order.goes_on_with(found)
+
+
 class KeptLaunch(Batch):
     """A recorded launch, to be submitted again and again, each time after the time before has ended.
 
@@ -139,7 +150,8 @@ class KeptLaunch(Batch):
     def __init__(self, command_buffer: CommandBuffer, record: LaunchRecord, block: bytes) -> None:
         super().__init__(command_buffer.submitted, 1, (), (record.kernel.name,))
         self.block = block
-        self._record = record
+        self._record = weakref.ref(record)
+        """A recording keeps no kernel alive."""
         self._count = -1
         """The number of arguments where they are known."""
         self._arrays: Sequence[tuple[int, weakref.ref[Array], int]] = ()
@@ -160,11 +172,12 @@ class KeptLaunch(Batch):
 
         Args:
             reports: of the queue where it was recorded.
-            report: what the kernel writes.
+            report: what the kernel writes.  It goes with the kernel, which a kept recording does not keep alive.
         """
-        self.begin = partial(reports.note_repeated, report)
+        found = weakref.ref(report)
+        self.begin = partial(_note, reports, found)
         if report.prints:
-            self.may_follow = partial(reports.order.goes_on_with, report)
+            self.may_follow = partial(_goes_on, reports, found)
 
     def follow_with(self, download: KeptDownload) -> None:
         """Has a download of what it writes submitted together with it, from the next time on.
@@ -253,7 +266,9 @@ class KeptLaunch(Batch):
         for position, scalar in self._scalars:
             if args[position] is not scalar:
                 return None
-        record, is_locked = self._record, False
+        record, is_locked = self._record(), False
+        if record is None:
+            return None
         try:
             for is_locked in record.locking:  # noqa: B007 - read in `finally`
                 break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import lapilli as lp
 from lapilli.vk_runtime import repeated_launches
 from lapilli.vk_runtime.command_stream import CommandStream
+from lapilli.vk_runtime.reports import KernelReport
 
 pytestmark = pytest.mark.native_only("what devices report")
 
@@ -159,3 +161,25 @@ def test_a_graph_follows_and_precedes(queue, x, capsys):
     poll(say[1].on(queue)(x))
     queue.wait()
     assert capsys.readouterr().out.splitlines() == ["say 1", "tell 2", "say 3"]
+
+
+def test_recordings_that_are_kept_keep_no_report(device: lp.Device) -> None:
+    """A report buffer is a megabyte, and goes with its kernel."""
+    queue, x = lp.Queue(device), lp.zeros(1, lp.i32, device=device)
+
+    def run(limit: int) -> None:
+        @lp.kernel
+        def checks(x: lp.Array[lp.i32]):
+            assert x[0] < limit
+            x[0] += 1
+
+        for _ in range(6):
+            checks[1].on(queue)(x).wait()
+
+    for limit in range(100, 105):
+        run(limit)
+    gc.collect()
+    reports = [each for each in gc.get_objects() if isinstance(each, KernelReport)]
+    # That of the last launch stays until the next.
+    assert len([each for each in reports if each.kernel.name == "checks"]) <= 1
+    assert x.numpy()[0] == 30
