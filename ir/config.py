@@ -279,7 +279,7 @@ class Config:
 
     @contextmanager
     def override(self, **options: object) -> Generator[Config]:
-        """Sets options for the length of a ``with`` block.
+        """Sets options for the length of a ``with`` block; others that are set inside it stay as they are then.
 
         Raises:
             InvalidError: there is no such option, or it does not take that value; nothing is changed then.
