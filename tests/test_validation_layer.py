@@ -20,6 +20,8 @@ ENVIRONMENT = os.environ | {"LAPILLI_VALIDATE": "1", "LAPILLI_SWIFTSHADER": ""}
 SAME_CALLS = (
     *("test_dtype_matrix.py", "test_dtype_operations.py", "test_math_accuracy.py"),
     *("test_nested_rounds.py", "test_python_loops.py"),
+    *("test_absolute_values.py", "test_conversions.py", "test_last_rounds.py", "test_low_bits.py"),
+    *("test_narrow_integers.py", "test_negated_truths.py", "test_saturated_minima.py", "test_wide_orders.py"),
 )
 """Files with thousands of kernels that differ in arithmetic and loops alone: the layer sees the same calls again and
 again, and takes minutes for them."""

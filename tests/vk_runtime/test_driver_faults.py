@@ -399,14 +399,14 @@ def test_last_rounds(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_exact_halves(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not device.has(lp.Aspect.FP16):
-        pytest.skip("the device lacks fp16")
+    if not device.has(lp.Aspect.FP16) or not device.has(lp.Aspect.VK_INT64):
+        pytest.skip("the device lacks fp16 or 64-bit integers")
     monkeypatch.setitem(vars(device), "target_env", replace(device.target_env, skips_exact_halves=False))
     kernel = lp.kernel_from_source(
-        "@lp.kernel\ndef k(x: lp.In[lp.u32], o: lp.Out[lp.f32]):\n    o[0] = lp.f32(lp.f16(x[0] << 28))\n"
+        "@lp.kernel\ndef k(x: lp.In[lp.u64], o: lp.Out[lp.f32]):\n    o[0] = lp.f32(lp.f16(x[0] << 60))\n"
     )
     found = lp.zeros(1, device=device)
-    kernel[1](lp.asarray(np.array([255], np.uint32), device=device), found)
+    kernel[1](lp.asarray(np.array([3], np.uint64), device=device), found)
     assert np.isfinite(found.numpy()[0]) == _has(device, "exact-halves")
 
 
