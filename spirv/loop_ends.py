@@ -13,11 +13,9 @@ from .binary import Instruction, Module
 from .module_editor import ModuleEditor
 from .narrow_integers import integer_of, is_constant
 from .opaque_memory import CodeChanges, OpaqueMemory
-from .origins import Origins
+from .origins import SPEC_CONSTANTS, Origins
 from .tables import Op
 from .wide_orders import hide_orders
-
-_SPECS = (Op.SpecConstant, Op.SpecConstantComposite, Op.SpecConstantOp)
 
 
 def ends_hidden(module: Module) -> Module:
@@ -58,4 +56,4 @@ class _Ends:
         return scalar.opcode == Op.TypeInt and made.operands[-1] >> 31 == 1
 
     def _is_spec(self, value: int) -> bool:
-        return self._editor.view.definitions[value].opcode in _SPECS
+        return self._editor.view.definitions[value].opcode in SPEC_CONSTANTS

@@ -18,7 +18,7 @@ from .module_editor import ModuleEditor
 from .module_view import FunctionView
 from .narrow_integers import integer_of, is_constant, zeros
 from .opaque_memory import CodeChanges, OpaqueMemory
-from .origins import Origins
+from .origins import SPEC_CONSTANTS, Origins
 from .tables import Op
 
 _NARROWS = (Op.UConvert, Op.SConvert)
@@ -26,7 +26,6 @@ _ARITHMETIC = (Op.SNegate, Op.ISub, Op.IMul, Op.IAdd)
 _LITERALS = (Op.Constant, Op.ConstantComposite, Op.ConstantNull)
 _OF_NEGATIONS = {Op.ISub: 0, Op.IMul: -1, Op.IAdd: 1}
 """By opcode the number of an operand that makes a negation of it: 0 - x, x * -1, ~x + 1."""
-_SPECS = (Op.SpecConstant, Op.SpecConstantComposite, Op.SpecConstantOp)
 
 
 def negations_kept(module: Module) -> Module:
@@ -130,7 +129,7 @@ class _Negations:
 
     def _may_be(self, origin: int, number: int) -> bool:
         made = self.editor.view.definitions[origin]
-        if made.opcode in _SPECS or is_constant(self.editor, origin, number):
+        if made.opcode in SPEC_CONSTANTS or is_constant(self.editor, origin, number):
             return True
         is_difference = made.opcode in (Op.ISub, Op.BitwiseXor)
         return is_difference and len({*map(self._names, made.operands)}) == 1

@@ -28,6 +28,10 @@ _HANDED_ON = {
 """By opcode the operands that the result, or a component of it, may be."""
 
 
+SPEC_CONSTANTS = (Op.SpecConstant, Op.SpecConstantComposite, Op.SpecConstantOp)
+"""Opcodes of numbers that drivers know and a module does not."""
+
+
 class Origins:
     """What the values of a valid module, and their components, may have been."""
 
