@@ -85,6 +85,7 @@ REMEDIES = (
     "narrows_conversions",
     "fails_on_divided_ones",
     "folds_wide_orders",
+    "misrounds_doubles",
 )
 """Fields of `TargetEnv` for faults of drivers that modules of other compilers are rewritten for."""
 

@@ -26,6 +26,7 @@ from .own_positions import positions_owned
 from .rounded_halves import halves_rounded
 from .split_composites import composites_split
 from .split_copies import copies_split
+from .whole_doubles import doubles_rounded
 from .wide_conversions import conversions_kept
 from .wide_orders import orders_hidden
 
@@ -53,6 +54,8 @@ def module_for(module: Module, env: TargetEnv) -> Module:
         module = addresses_kept(addresses_as_words(composites_split(copies_split(module))))
     if env.folds_wide_orders:
         module = orders_hidden(module)
+    if env.misrounds_doubles:
+        module = doubles_rounded(module)
     if env.loses_last_rounds:
         module = ends_hidden(module)
     if env.skips_exact_halves:

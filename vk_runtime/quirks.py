@@ -121,9 +121,10 @@ ROUNDED_TWICE = (
 ROUNDED_DOUBLES = Quirk(
     name="rounded-doubles",
     drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
-    versions=((22, 3), (22, 4)),
+    versions=((22, 3), (22, 4)),  # LLVM 15 on processors without AVX-512, whose own instruction is right
     fault="Truncates f64 from 2**24 on to themselves, and takes RoundEven of an f64 for nothing at all.",
-    remedy="TargetEnv.misrounds_doubles: passes/convert_to_spirv/double_rounding.py, by way of floor and ceil.",
+    remedy="TargetEnv.misrounds_doubles: passes/convert_to_spirv/double_rounding.py, by way of floor and ceil; in "
+    "modules of other compilers spirv/whole_doubles.py.",
     test="tests/device/test_whole_doubles.py",
 )
 
