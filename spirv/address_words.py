@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .binary import Instruction, Module
+from .code_changes import CodeChanges
 from .errors import SpirvError
 from .memory_places import CHAINS, MemoryPlaces, base_of, holds_addresses
 from .module_editor import Body, ModuleEditor
-from .opaque_memory import CodeChanges
 from .tables import Decoration, Op, StorageClass
 
 _OWN = (StorageClass.Function, StorageClass.Private, StorageClass.Workgroup)

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 
 from .address_words import AddressWords
 from .binary import Instruction, Module
+from .component_types import component_type, splat, unsigned
 from .module_editor import Body, ModuleEditor
 from .module_view import BlockView
-from .opaque_memory import CodeChanges
+from .rewrite import Rewrite
 from .tables import Op
 
 
@@ -49,23 +50,20 @@ def addresses_as_words(module: Module) -> Module:
 
 
 def _carried(module: Module, form: Form) -> Module:
-    editor, code = ModuleEditor(module), CodeChanges()
-    is_changed = False
-    for function in editor.view.functions:
+    rewrite = Rewrite(module)
+    for function in rewrite.view.functions:
         blocks = {block.label: block for block in function.blocks}
         for block in function.blocks:
             if block.merge is not None and block.merge.opcode == Op.LoopMerge:
-                is_changed |= _header(editor, code, block, blocks, form)
-    return editor.finished(code.around) if is_changed else module
+                _header(rewrite, block, blocks, form)
+    return rewrite.finished()
 
 
-def _header(
-    editor: ModuleEditor, code: CodeChanges, header: BlockView, blocks: dict[int, BlockView], form: Form
-) -> bool:
-    """Changes what a loop carries; returns whether there is any."""
-    found = [
-        (item, carried) for item in header.body if item.opcode == Op.Phi and (carried := form(editor, item))
-    ]
+def _header(rewrite: Rewrite, header: BlockView, blocks: dict[int, BlockView], form: Form) -> None:
+    """Changes what a loop carries."""
+    editor, code = rewrite.editor, rewrite.code
+    phis = (item for item in header.body if item.opcode == Op.Phi)
+    found = [(item, carried) for item in phis if (carried := form(editor, item))]
     words = [editor.new_id() for _ in found]
     for (_, carried), word in zip(found, words, strict=True):
         code.at_begin(header).extend(carried.back(word))
@@ -75,21 +73,14 @@ def _header(
         for place in range(0, len(operands), 2):
             operands[place] = carried.into(code.at_end(blocks[operands[place + 1]]), operands[place])
         code.put(phi, Instruction(Op.Phi, carried.type, word, tuple(operands)))
-    return bool(found)
 
 
 def _truth(editor: ModuleEditor, phi: Instruction) -> Carried | None:
-    type_, count = editor.view.definitions[phi.result_type or 0], 1
-    if type_.opcode == Op.TypeVector:
-        count, type_ = type_.operands[1], editor.view.definitions[type_.operands[0]]
+    type_, count = component_type(editor, phi.result_type or 0)
     if type_.opcode != Op.TypeBool:
         return None
-    word, one, zero = editor.u32, editor.number(1), editor.number(0)
-    if count > 1:
-        word = editor.declared(Op.TypeVector, word, count)
-        one, zero = (
-            editor.declared(Op.ConstantComposite, *(number,) * count, type_=word) for number in (one, zero)
-        )
+    word = unsigned(editor, 32, count)
+    one, zero = (splat(editor, word, number) for number in (1, 0))
     return Carried(
         word,
         lambda body, value: editor.emit(body, Op.Select, value, one, zero, type_=word),

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from .binary import Instruction, Module
+from .code_changes import CodeChanges
 from .errors import SpirvError
 from .loop_rounds import rounds_of
 from .lost_values import LostValues
@@ -26,7 +27,7 @@ from .memory_places import ACCESSES, CHAINS, MemoryPlaces
 from .module_editor import Body, ModuleEditor
 from .module_loops import MOST_LOOPS, ModuleLoops, successors
 from .module_view import BlockView, FunctionView, ModuleView
-from .opaque_memory import CodeChanges, OpaqueMemory
+from .opaque_memory import OpaqueMemory
 from .remap import remapped
 from .tables import Op, StorageClass, opcode_name
 

@@ -17,41 +17,38 @@ from collections.abc import Sequence
 from .binary import Instruction, Module
 from .memory_places import CHAINS
 from .module_editor import Body, ModuleEditor
-from .opaque_memory import CodeChanges
-from .tables import Op, StorageClass, opcode_name
+from .rewrite import Rewrite
+from .tables import Op, StorageClass
 
+_CHANGING: tuple[int, ...] = tuple(
+    number for name, number in vars(Op).items() if name.startswith("Atomic") and name != "AtomicLoad"
+)
 _BUFFERS = (StorageClass.StorageBuffer, StorageClass.Uniform)
 
 
 def atomics_clamped(module: Module) -> Module:
     """Returns a valid module so changed; itself where it has no such operations."""
-    editor, code = ModuleEditor(module), CodeChanges()
-    is_changed = False
-    for function in editor.view.functions:
-        for item in function.instructions():
-            if opcode_name(item.opcode).startswith("OpAtomic") and item.opcode != Op.AtomicLoad:
-                is_changed |= _clamp(editor, code, item)
-    return editor.finished(code.around) if is_changed else module
+    rewrite = Rewrite(module)
+    for _, item in rewrite.instructions(*_CHANGING):
+        _clamp(rewrite, item)
+    return rewrite.finished()
 
 
-def _clamp(editor: ModuleEditor, code: CodeChanges, atomic: Instruction) -> bool:
-    """Keeps an operation inside of its buffer; returns whether it is one on a buffer."""
-    view = editor.view
+def _clamp(rewrite: Rewrite, atomic: Instruction) -> None:
+    """Keeps an operation inside of its buffer, if it is one on a buffer."""
+    editor, view = rewrite.editor, rewrite.view
     root, indices = atomic.operands[0], tuple[int, ...]()
     while (made := view.definitions[root]).opcode in CHAINS:
         root, indices = made.operands[0], (*made.operands[1:], *indices)
-    type_ = view.type_of(root)
-    assert type_ is not None, "the module is valid"
-    if not indices or type_.operands[0] not in _BUFFERS:
-        return False
-    if view.definitions[type_.operands[1]].opcode != Op.TypeStruct:
-        return False  # an array of buffers: kernels with those are refused
-    body = code.before(atomic)
-    inside = _inside(editor, body, root, type_.operands[1], indices)
-    pointer = view.definitions[atomic.operands[0]].result_type
-    kept = editor.emit(body, Op.AccessChain, root, *inside, type_=pointer)
-    code.put(atomic, atomic._replace(operands=(kept, *atomic.operands[1:])))
-    return True
+    storage, type_ = view.definitions[editor.type_of(root)].operands
+    if not indices or storage not in _BUFFERS:
+        return
+    if view.definitions[type_].opcode != Op.TypeStruct:
+        return  # an array of buffers: kernels with those are refused
+    body = rewrite.before(atomic)
+    inside = _inside(editor, body, root, type_, indices)
+    kept = editor.emit(body, Op.AccessChain, root, *inside, type_=editor.type_of(atomic.operands[0]))
+    rewrite.put(atomic, atomic._replace(operands=(kept, *atomic.operands[1:])))
 
 
 def _inside(editor: ModuleEditor, body: Body, root: int, type_: int, indices: Sequence[int]) -> list[int]:
@@ -78,26 +75,24 @@ def _inside(editor: ModuleEditor, body: Body, root: int, type_: int, indices: Se
 
 def _number(editor: ModuleEditor, body: Body, constant: int) -> int:
     """Returns the length of an array as a number of 32 bits."""
-    type_ = editor.view.type_of(constant)
-    assert type_ is not None, "the module is valid"
-    if type_.operands[0] != 32:
+    width, is_signed = editor.view.definitions[editor.type_of(constant)].operands
+    if width != 32:
         return editor.emit(body, Op.UConvert, constant, type_=editor.u32)
-    return constant if type_.operands[1] == 0 else editor.emit(body, Op.Bitcast, constant, type_=editor.u32)
+    return constant if not is_signed else editor.emit(body, Op.Bitcast, constant, type_=editor.u32)
 
 
 def _smaller(editor: ModuleEditor, body: Body, index: int, length: int) -> int:
     """Returns an index where it is below a length, else that of the last element, 0 where there is none."""
-    type_ = editor.view.type_of(index)
-    assert type_ is not None and type_.result_id is not None, "the module is valid"
+    type_ = editor.type_of(index)
     u32, bool_, zero = editor.u32, editor.bool_, editor.number(0)
     is_empty = editor.emit(body, Op.IEqual, length, zero, type_=bool_)
     before = editor.emit(body, Op.ISub, length, editor.number(1), type_=u32)
     last = editor.emit(body, Op.Select, is_empty, zero, before, type_=u32)
-    width, is_signed = type_.operands
+    width, is_signed = editor.view.definitions[type_].operands
     if width != 32:
         wide = editor.declared(Op.TypeInt, width, 0)
         length, last = (editor.emit(body, Op.UConvert, number, type_=wide) for number in (length, last))
     if is_signed:
-        last = editor.emit(body, Op.Bitcast, last, type_=type_.result_id)
+        last = editor.emit(body, Op.Bitcast, last, type_=type_)
     is_inside = editor.emit(body, Op.ULessThan, index, length, type_=bool_)
-    return editor.emit(body, Op.Select, is_inside, index, last, type_=type_.result_id)
+    return editor.emit(body, Op.Select, is_inside, index, last, type_=type_)

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .binary import Instruction, Module, decode_string
+from .code_changes import CodeChanges
 from .errors import SpirvError
 from .foreign_module import work_group_size_ids
 from .module_editor import Body, BuiltInInput, ModuleEditor
 from .module_view import FunctionView
-from .opaque_memory import CodeChanges
 from .tables import BuiltIn, Decoration, ExecutionMode, Op, StorageClass
 
 _COUNTED = (BuiltIn.NumSubgroups, BuiltIn.SubgroupId)

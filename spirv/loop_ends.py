@@ -10,23 +10,28 @@ Such a driver (`vk_runtime.quirks`, last-rounds) knows the 1, and that %k begins
 from __future__ import annotations
 
 from .binary import Instruction, Module
+from .component_types import component_type, is_constant
 from .module_editor import ModuleEditor
-from .narrow_integers import integer_of, is_constant
-from .opaque_memory import CodeChanges, OpaqueMemory
+from .module_view import FunctionView
 from .origins import SPEC_CONSTANTS, Origins
+from .rewrite import Rewrite
 from .tables import Op
-from .wide_orders import hide_orders
+from .wide_orders import SIGNED_ORDERS, hide_order
 
 
 def ends_hidden(module: Module) -> Module:
     """Returns a valid module so changed; itself where no order looks like the end of such a loop."""
-    editor, code = ModuleEditor(module), CodeChanges()
-    memory = OpaqueMemory(editor)
-    ends = _Ends(editor)
-    for function in editor.view.functions:
-        if any(block.merge is not None and block.merge.opcode == Op.LoopMerge for block in function.blocks):
-            hide_orders(editor, code, memory, function, ends.is_one)
-    return editor.finished(lambda item: memory.around(code, item)) if memory.is_used else module
+    rewrite = Rewrite(module)
+    ends = _Ends(rewrite.editor)
+    looping = {function.result_id for function in rewrite.view.functions if _has_loops(function)}
+    for function, item in rewrite.instructions(*SIGNED_ORDERS):
+        if function.result_id in looping and ends.is_one(item):
+            hide_order(rewrite, function, item)
+    return rewrite.finished()
+
+
+def _has_loops(function: FunctionView) -> bool:
+    return any(block.merge is not None and block.merge.opcode == Op.LoopMerge for block in function.blocks)
 
 
 class _Ends:
@@ -52,7 +57,7 @@ class _Ends:
             return any(map(self._may_be_negative, made.operands))
         if made.opcode != Op.Constant:
             return self._is_spec(value)
-        scalar, _ = integer_of(self._editor, made.result_type or 0)
+        scalar, _ = component_type(self._editor, made.result_type or 0)
         return scalar.opcode == Op.TypeInt and made.operands[-1] >> 31 == 1
 
     def _is_spec(self, value: int) -> bool:

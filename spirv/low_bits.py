@@ -10,10 +10,9 @@ and arithmetic shifts take is shifted by it, too, if upper bits of that may have
 from __future__ import annotations
 
 from .binary import Instruction, Module
+from .component_types import component_type, is_constant, splat, unsigned, zeros
 from .module_editor import Body, ModuleEditor
-from .module_view import FunctionView
-from .narrow_integers import integer_of, is_constant, zeros
-from .opaque_memory import CodeChanges, OpaqueMemory
+from .rewrite import Rewrite
 from .tables import Op, StorageClass
 
 _DEPTH = 6
@@ -30,75 +29,60 @@ _ORDERS = (Op.SLessThan, Op.SLessThanEqual, Op.SGreaterThan, Op.SGreaterThanEqua
 
 def low_bits_kept(module: Module) -> Module:
     """Returns a valid module so changed; itself where it has no such truths."""
-    editor, code = ModuleEditor(module), CodeChanges()
-    if not any(item.operands[0] == 64 for item in editor.view.of_opcode(Op.TypeInt)):
+    rewrite = Rewrite(module)
+    editor = rewrite.editor
+    if not any(item.operands[0] == 64 for item in rewrite.view.of_opcode(Op.TypeInt)):
         return module
-    memory = OpaqueMemory(editor)
-    for function in editor.view.functions:
-        _keep(editor, code, memory, function)
-    return editor.finished(lambda item: memory.around(code, item)) if memory.is_used else module
+    for function, item in rewrite.instructions(Op.BitwiseAnd, *_REMAINDERS):
+        if _is_lowest_bit(editor, item):
+            change = _taken if item.opcode == Op.BitwiseAnd else _divided
+            rewrite.put(item, *change(editor, rewrite.unknown_zero(function), item))
+    for function, item in rewrite.instructions(Op.ShiftRightArithmetic, *_ORDERS):
+        positions = _shifted_operands(editor, item)
+        if positions:
+            zero, body = rewrite.unknown_zero(function), rewrite.before(item)
+            operands = list(item.operands)
+            for position in positions:
+                operands[position] = _hidden(editor, body, zero, operands[position])
+            rewrite.put(item, item._replace(operands=tuple(operands)))
+    return rewrite.finished()
 
 
-def _keep(editor: ModuleEditor, code: CodeChanges, memory: OpaqueMemory, function: FunctionView) -> None:
-    bits = [item for item in function.instructions() if _is_lowest_bit(editor, item)]
-    signs = {item: found for item in function.instructions() if (found := _shifted_operands(editor, item))}
-    if not bits and not signs:
-        return
-    word = memory.unknown_zero(code.at_begin(function.blocks[0]))
-    for item in bits:
-        (_take if item.opcode == Op.BitwiseAnd else _divide)(editor, code, word, item)
-    for item, positions in signs.items():
-        body, operands = code.before(item), list(item.operands)
-        for position in positions:
-            type_ = editor.view.definitions[operands[position]].result_type or 0
-            zero = zeros(editor, body, word, type_)
-            operands[position] = editor.emit(
-                body, Op.ShiftRightLogical, operands[position], zero, type_=type_
-            )
-        code.put(item, item._replace(operands=tuple(operands)))
+def _hidden(editor: ModuleEditor, body: Body, zero: int, value: int) -> int:
+    """Appends an integer as one that the driver does not know."""
+    type_ = editor.type_of(value)
+    amount = zeros(editor, body, zero, type_)
+    return editor.emit(body, Op.ShiftRightLogical, value, amount, type_=type_)
 
 
-def _take(editor: ModuleEditor, code: CodeChanges, zero: int, item: Instruction) -> None:
-    """Takes lowest bits of 32, of which the driver knows neither what they are taken from nor what they are."""
+def _taken(editor: ModuleEditor, zero: int, item: Instruction) -> Body:
+    """Returns what takes lowest bits of 32; the driver knows neither what they are taken from nor what they are."""
     type_, (value, mask) = item.result_type or 0, _masked(editor, item)
-    scalar, count = integer_of(editor, type_)
+    scalar, count = component_type(editor, type_)
     width, is_signed = scalar.operands
-    word = _unsigned(editor, 32, count)
-    ones, none = _splat(editor, word, count, editor.number(mask or 0)), zero
+    word = unsigned(editor, 32, count)
+    ones = splat(editor, word, mask or 0)
     body: Body = []
     if type_ != word:
         value = editor.emit(body, Op.Bitcast if width == 32 else Op.UConvert, value, type_=word)
-    if count > 1:
-        none = editor.emit(body, Op.CompositeConstruct, *(zero,) * count, type_=word)
-    hidden = editor.emit(body, Op.ShiftRightLogical, value, none, type_=word)
+    amount = zeros(editor, body, zero, word)
+    hidden = editor.emit(body, Op.ShiftRightLogical, value, amount, type_=word)
     taken = editor.emit(body, Op.BitwiseAnd, hidden, ones, type_=word)
-    taken = editor.emit(body, Op.ShiftRightLogical, taken, none, type_=word)
-    unsigned = _unsigned(editor, width, count)
+    taken = editor.emit(body, Op.ShiftRightLogical, taken, amount, type_=word)
     if width != 32 and is_signed:
-        taken = editor.emit(body, Op.UConvert, taken, type_=unsigned)
+        taken = editor.emit(body, Op.UConvert, taken, type_=unsigned(editor, width, count))
     kind = Op.UConvert if width != 32 and not is_signed else Op.Bitcast if type_ != word else Op.CopyObject
-    code.put(item, *body, Instruction(kind, type_, item.result_id, (taken,)))
+    return [*body, Instruction(kind, type_, item.result_id, (taken,))]
 
 
-def _divide(editor: ModuleEditor, code: CodeChanges, word: int, item: Instruction) -> None:
-    """Divides what the driver does not know, and hides what is left."""
+def _divided(editor: ModuleEditor, zero: int, item: Instruction) -> Body:
+    """Returns what divides a number that the driver does not know, and hides what is left."""
     known, type_ = editor.new_id(), item.result_type or 0
     body: Body = []
-    zero = zeros(editor, body, word, type_)
-    dividend = editor.emit(body, Op.ShiftRightLogical, item.operands[0], zero, type_=type_)
+    amount = zeros(editor, body, zero, type_)
+    dividend = editor.emit(body, Op.ShiftRightLogical, item.operands[0], amount, type_=type_)
     rest = item._replace(result_id=known, operands=(dividend, item.operands[1]))
-    code.put(item, *body, rest, Instruction(Op.ShiftRightLogical, type_, item.result_id, (known, zero)))
-
-
-def _unsigned(editor: ModuleEditor, width: int, count: int) -> int:
-    """Returns the type of integers without sign, or of vectors of them."""
-    scalar = editor.declared(Op.TypeInt, width, 0)
-    return scalar if count == 1 else editor.declared(Op.TypeVector, scalar, count)
-
-
-def _splat(editor: ModuleEditor, type_: int, count: int, number: int) -> int:
-    """Returns a constant, in each component of a vector."""
-    return number if count == 1 else editor.declared(Op.ConstantComposite, *(number,) * count, type_=type_)
+    return [*body, rest, Instruction(Op.ShiftRightLogical, type_, item.result_id, (known, amount))]
 
 
 def _masked(editor: ModuleEditor, item: Instruction) -> tuple[int, int | None]:
@@ -124,7 +108,7 @@ def _is_lowest_bit(editor: ModuleEditor, item: Instruction) -> bool:
 def _is_of_64_bits(editor: ModuleEditor, value: int, depth: int) -> bool:
     """Whether an integer has 64 bits, or may be computed from some; what a variable holds may be."""
     item = editor.view.definitions[value]
-    scalar, _ = integer_of(editor, item.result_type or 0)
+    scalar, _ = component_type(editor, item.result_type or 0)
     if scalar.opcode == Op.TypeInt and scalar.operands[0] == 64:
         return item.opcode != Op.Constant
     if item.opcode == Op.Load:
@@ -157,7 +141,7 @@ def _shifted_operands(editor: ModuleEditor, item: Instruction) -> list[int]:
 
 
 def _has_64_bits(editor: ModuleEditor, value: int) -> bool:
-    scalar, _ = integer_of(editor, editor.view.definitions[value].result_type or 0)
+    scalar, _ = component_type(editor, editor.type_of(value))
     return scalar.opcode == Op.TypeInt and scalar.operands[0] == 64
 
 

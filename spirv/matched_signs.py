@@ -14,8 +14,9 @@ What `passes.convert_to_spirv.signed_extrema` does for kernels in Python, in ano
 from __future__ import annotations
 
 from .binary import Instruction, Module, decode_string
+from .component_types import component_type, of_components
 from .module_editor import ModuleEditor
-from .opaque_memory import CodeChanges
+from .rewrite import Rewrite
 from .tables import GLSL_STD_450, Op
 
 _EXTREMA = {
@@ -29,55 +30,47 @@ _CONVERSIONS = {Op.ConvertSToF: 1, Op.ConvertUToF: 0}
 
 def signs_matched(module: Module) -> Module:
     """Returns a valid module so changed; itself where it needs no change."""
-    editor, code = ModuleEditor(module), CodeChanges()
+    rewrite = Rewrite(module)
     sets = {
         item.result_id
-        for item in editor.view.of_opcode(Op.ExtInstImport)
+        for item in rewrite.view.of_opcode(Op.ExtInstImport)
         if decode_string(item.operands)[0] == "GLSL.std.450"
     }
-    is_changed = False
-    for function in editor.view.functions:
-        for item in function.instructions():
-            if item.opcode in _CONVERSIONS:
-                is_changed |= _operands_matched(editor, code, item, 0, _CONVERSIONS[item.opcode])
-            elif item.opcode == Op.ExtInst and item.operands[0] in sets and item.operands[1] in _EXTREMA:
-                sign = _EXTREMA[item.operands[1]]
-                is_changed |= _operands_matched(editor, code, item, 2, sign)
-                is_changed |= _result_matched(editor, code, item, sign)
-    return editor.finished(code.around) if is_changed else module
+    for _, item in rewrite.instructions(Op.ExtInst, *_CONVERSIONS):
+        if item.opcode in _CONVERSIONS:
+            _match_operands(rewrite, item, 0, _CONVERSIONS[item.opcode])
+        elif item.operands[0] in sets and item.operands[1] in _EXTREMA:
+            sign = _EXTREMA[item.operands[1]]
+            _match_operands(rewrite, item, 2, sign)
+            _match_result(rewrite, item, sign)
+    return rewrite.finished()
 
 
-def _operands_matched(
-    editor: ModuleEditor, code: CodeChanges, item: Instruction, first: int, sign: int
-) -> bool:
-    """Casts the operands of an instruction that have another sign; returns whether there are any."""
-    operands = list(item.operands)
+def _match_operands(rewrite: Rewrite, item: Instruction, first: int, sign: int) -> None:
+    """Casts the operands of an instruction that have another sign."""
+    editor, operands = rewrite.editor, list(item.operands)
     for place in range(first, len(operands)):
-        type_ = editor.view.definitions[operands[place]].result_type or 0
+        type_ = editor.type_of(operands[place])
         if (other := _of_sign(editor, type_, sign)) != type_:
-            operands[place] = editor.emit(code.before(item), Op.Bitcast, operands[place], type_=other)
-    code.put(item, item._replace(operands=tuple(operands)))
-    return tuple(operands) != item.operands
+            operands[place] = editor.emit(rewrite.before(item), Op.Bitcast, operands[place], type_=other)
+    if tuple(operands) != item.operands:
+        rewrite.put(item, item._replace(operands=tuple(operands)))
 
 
-def _result_matched(editor: ModuleEditor, code: CodeChanges, item: Instruction, sign: int) -> bool:
-    """Lets an instruction give a number of its sign, which is cast; returns whether it gave another."""
+def _match_result(rewrite: Rewrite, item: Instruction, sign: int) -> None:
+    """Lets an instruction that gives a number of another sign give one of its own, which is cast."""
     type_ = item.result_type or 0
-    other = _of_sign(editor, type_, sign)
-    if other == type_:
-        return False
-    made = editor.new_id()
-    now = code.now(item)._replace(result_type=other, result_id=made)
-    code.put(item, now, Instruction(Op.Bitcast, type_, item.result_id, (made,)))
-    return True
+    other = _of_sign(rewrite.editor, type_, sign)
+    if other != type_:
+        made = rewrite.editor.new_id()
+        now = rewrite.code.now(item)._replace(result_type=other, result_id=made)
+        rewrite.put(item, now, Instruction(Op.Bitcast, type_, item.result_id, (made,)))
 
 
 def _of_sign(editor: ModuleEditor, type_: int, sign: int) -> int:
     """Returns the type of integers, or vectors of them, that differs from one in the sign at most."""
-    item = editor.view.definitions[type_]
-    if item.opcode == Op.TypeVector:
-        element = _of_sign(editor, item.operands[0], sign)
-        if element == item.operands[0]:
-            return type_
-        return editor.declared(Op.TypeVector, element, item.operands[1])
-    return type_ if item.operands[1] == sign else editor.declared(Op.TypeInt, item.operands[0], sign)
+    scalar, count = component_type(editor, type_)
+    width, is_signed = scalar.operands
+    if is_signed == sign:
+        return type_
+    return of_components(editor, editor.declared(Op.TypeInt, width, sign), count)

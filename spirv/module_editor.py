@@ -162,6 +162,12 @@ class ModuleEditor:
         """Returns what defines an id of the module, or a type or constant that was added."""
         return self.view.definitions.get(number) or self._defined[number]
 
+    def type_of(self, value: int) -> int:
+        """Returns the type of a value of the module."""
+        found = self.view.definitions[value].result_type
+        assert found is not None, "the module is valid"
+        return found
+
     def _define(self, opcode: int, *operands: int, type_: int | None = None) -> int:
         result = self.new_id()
         self._defined[result] = Instruction(opcode, type_, result, operands)

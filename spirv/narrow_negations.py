@@ -12,13 +12,13 @@ what the driver may find out: specialization constants, and constants that were 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 from .binary import Instruction, Module
+from .component_types import component_type, is_constant, zeros
 from .module_editor import ModuleEditor
-from .module_view import FunctionView
-from .narrow_integers import integer_of, is_constant, zeros
-from .opaque_memory import CodeChanges, OpaqueMemory
 from .origins import SPEC_CONSTANTS, Origins
+from .rewrite import Rewrite
 from .tables import Op
 
 _NARROWS = (Op.UConvert, Op.SConvert)
@@ -30,71 +30,70 @@ _OF_NEGATIONS = {Op.ISub: 0, Op.IMul: -1, Op.IAdd: 1}
 
 def negations_kept(module: Module) -> Module:
     """Returns a valid module whose negations of 8 and 16 bits are hidden; itself where it has none."""
-    negations = _Negations(ModuleEditor(module))
-    for function in negations.editor.view.functions:
-        negations.hide(function)
-    return negations.finished(module)
+    rewrite = Rewrite(module)
+    negations = _Negations(rewrite.editor)
+    for function, item in rewrite.instructions(*_ARITHMETIC, *_NARROWS):
+        made = negations.narrow(item)
+        change = None if made is None else negations.change(made)
+        if made is not None and change is not None:
+            _hide(rewrite, rewrite.unknown_zero(function), item, made, change)
+    return rewrite.finished()
+
+
+class _Change(NamedTuple):
+    """What becomes of arithmetic that may be a negation."""
+
+    opcode: int
+    operands: tuple[int, ...]
+    hidden: int | None
+    """Position of the operand that is hidden; None: a zero is put in front of them."""
+
+
+def _hide(rewrite: Rewrite, zero: int, item: Instruction, made: Instruction, change: _Change) -> None:
+    """Changes arithmetic that an instruction is, or narrows."""
+    editor, body, type_ = rewrite.editor, rewrite.before(item), made.result_type or 0
+    opcode, operands, hidden = change
+    own = zeros(editor, body, zero, type_)
+    if hidden is None:
+        operands = own, *operands
+    else:
+        summed = editor.emit(body, Op.IAdd, operands[hidden], own, type_=type_)
+        operands = *operands[:hidden], summed, *operands[hidden + 1 :]
+    if item is made:
+        rewrite.put(item, item._replace(opcode=opcode, operands=operands))
+    else:  # before it is narrowed: a module that only stores narrow numbers has no arithmetic on them
+        wide = editor.emit(body, opcode, *operands, type_=type_)
+        rewrite.put(item, item._replace(operands=(wide,)))
 
 
 class _Negations:
+    """Finds what negates integers of 8 and 16 bits."""
+
     def __init__(self, editor: ModuleEditor) -> None:
         self.editor = editor
-        self._code = CodeChanges()
-        self._memory = OpaqueMemory(editor)
 
     @cached_property
     def _origins(self) -> Origins:
         return Origins(self.editor.view, _NARROWS)
 
-    def finished(self, module: Module) -> Module:
-        memory, code = self._memory, self._code
-        return self.editor.finished(lambda item: memory.around(code, item)) if memory.is_used else module
-
-    def hide(self, function: FunctionView) -> None:
-        """Hides what a function negates."""
-        found = {item: made for item in function.instructions() if (made := self._narrow(item)) is not None}
-        changes = {item: change for item, made in found.items() if (change := self._change(made)) is not None}
-        if not changes:
-            return
-        word = self._memory.unknown_zero(self._code.at_begin(function.blocks[0]))
-        for item, (opcode, operands, hidden) in changes.items():
-            body, type_ = self._code.before(item), found[item].result_type or 0
-            zero = zeros(self.editor, body, word, type_)
-            if hidden is None:
-                operands = zero, *operands
-            else:
-                summed = self.editor.emit(body, Op.IAdd, operands[hidden], zero, type_=type_)
-                operands = *operands[:hidden], summed, *operands[hidden + 1 :]
-            if item is found[item]:
-                self._code.put(item, item._replace(opcode=opcode, operands=operands))
-                continue
-            # Before it is narrowed: a module that only stores narrow numbers has no arithmetic on them.
-            wide = self.editor.emit(body, opcode, *operands, type_=type_)
-            self._code.put(item, item._replace(operands=(wide,)))
-
-    def _narrow(self, item: Instruction) -> Instruction | None:
+    def narrow(self, item: Instruction) -> Instruction | None:
         """Returns the arithmetic that gives the 8 or 16 bits of an instruction; None if it gives no such."""
-        if item.result_type is None or item.opcode not in (*_ARITHMETIC, *_NARROWS):
-            return None
-        scalar, _ = integer_of(self.editor, item.result_type)
-        if scalar.opcode != Op.TypeInt or scalar.operands[0] > 16:
+        scalar, _ = component_type(self.editor, item.result_type or 0)
+        if scalar.operands[0] > 16:
             return None
         if item.opcode in _ARITHMETIC:
             return item
         made = self.editor.view.definitions[item.operands[0]]
-        before, _ = integer_of(self.editor, made.result_type or 0)
+        before, _ = component_type(self.editor, made.result_type or 0)
         return made if made.opcode in _ARITHMETIC and before.operands[0] > scalar.operands[0] else None
 
-    def _change(self, made: Instruction) -> tuple[int, tuple[int, ...], int | None] | None:
-        """Returns the opcode and operands of arithmetic that may be a negation, and which of them is hidden.
-
-        None: a zero that is put in front of them.
-        """
+    def change(self, made: Instruction) -> _Change | None:
+        """Returns what becomes of arithmetic that may be a negation; None if it is none."""
         negated = self._negated(made)
         if negated is not None:
-            return Op.ISub, (negated,), None
+            return _Change(Op.ISub, (negated,), None)
         hidden = self._found_out(made)
-        return None if hidden is None else (made.opcode, made.operands, hidden)
+        return None if hidden is None else _Change(made.opcode, made.operands, hidden)
 
     def _negated(self, item: Instruction) -> int | None:
         """Returns x of an instruction that gives -x, 0 - x, x * -1 or ~x + 1; else None."""

@@ -10,11 +10,11 @@ been, a choice of ones and zeros, and %zero is computed, so that the driver does
 from __future__ import annotations
 
 from .binary import Instruction, Module
+from .component_types import component_type, of_components, zeros
 from .module_editor import Body, ModuleEditor
 from .module_view import ModuleView
-from .narrow_integers import integer_of, zeros
-from .opaque_memory import CodeChanges, OpaqueMemory
 from .origins import Origins
+from .rewrite import Rewrite
 from .tables import Op
 
 _THROUGH = (Op.FConvert, Op.ConvertSToF, Op.ConvertUToF)
@@ -24,38 +24,32 @@ _ONES = {16: (0x3C00,), 32: (0x3F800000,), 64: (0, 0x3FF00000)}
 
 def negations_hidden(module: Module) -> Module:
     """Returns a valid module so changed; itself where it negates no truth values."""
-    editor, code = ModuleEditor(module), CodeChanges()
-    memory = OpaqueMemory(editor)
-    origins = Origins(editor.view, _THROUGH)
-    for function in editor.view.functions:
-        found = [item for item in function.instructions() if _negates_truth(editor.view, origins, item)]
-        if not found:
-            continue
-        word = memory.unknown_zero(code.at_begin(function.blocks[0]))
-        for item in found:
-            hidden = _hidden(editor, code.before(item), word, item)
-            code.put(item, item._replace(operands=(hidden,)))
-    return editor.finished(lambda item: memory.around(code, item)) if memory.is_used else module
+    rewrite = Rewrite(module)
+    origins = Origins(rewrite.view, _THROUGH)
+    for function, item in rewrite.instructions(Op.FNegate):
+        if _negates_truth(rewrite.view, origins, item):
+            zero = rewrite.unknown_zero(function)
+            hidden = _hidden(rewrite.editor, rewrite.before(item), zero, item)
+            rewrite.put(item, item._replace(operands=(hidden,)))
+    return rewrite.finished()
 
 
-def _hidden(editor: ModuleEditor, body: Body, word: int, item: Instruction) -> int:
+def _hidden(editor: ModuleEditor, body: Body, zero: int, item: Instruction) -> int:
     """Appends what is negated as a number that the driver does not know; f32 holds a truth value of any width."""
     type_, (value,) = item.result_type or 0, item.operands
-    scalar, count = integer_of(editor, type_)
-    single, bits = editor.declared(Op.TypeFloat, 32), editor.u32
-    if count > 1:
-        single, bits = (editor.declared(Op.TypeVector, part, count) for part in (single, bits))
+    scalar, count = component_type(editor, type_)
+    single, bits = (
+        of_components(editor, part, count) for part in (editor.declared(Op.TypeFloat, 32), editor.u32)
+    )
     if scalar.operands != (32,):
         value = editor.emit(body, Op.FConvert, value, type_=single)
     value = editor.emit(body, Op.Bitcast, value, type_=bits)
-    value = editor.emit(body, Op.BitwiseOr, value, zeros(editor, body, word, bits), type_=bits)
+    value = editor.emit(body, Op.BitwiseOr, value, zeros(editor, body, zero, bits), type_=bits)
     value = editor.emit(body, Op.Bitcast, value, type_=single)
     return value if single == type_ else editor.emit(body, Op.FConvert, value, type_=type_)
 
 
 def _negates_truth(view: ModuleView, origins: Origins, item: Instruction) -> bool:
-    if item.opcode != Op.FNegate:
-        return False
     before = (view.definitions[number] for number in origins.of(item.operands))
     return any(
         first.opcode == Op.Select and all(_is_one_or_zero(view, arm) for arm in first.operands[1:])

@@ -5,55 +5,13 @@ A driver that knew the index would load and store plain values instead.  Standar
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from .binary import Instruction, decode_string
+from .code_changes import CodeChanges
 from .memory_places import holds_addresses
 from .module_editor import Body, ModuleEditor
-from .module_view import DEBUG_LINES, BlockView
 from .tables import BuiltIn, Decoration, Op, StorageClass
-
-_AT_BEGIN = (Op.Phi, Op.Variable, *DEBUG_LINES)
-
-
-class CodeChanges:
-    """What takes the place of the instructions of a module, and what stands around them."""
-
-    def __init__(self) -> None:
-        self._before: defaultdict[int, Body] = defaultdict(list)
-        self._after: defaultdict[int, Body] = defaultdict(list)
-        self._instead: dict[int, Body] = {}
-
-    def at_begin(self, block: BlockView) -> Body:
-        """Returns what is added at the beginning of a block."""
-        return self.before(next(item for item in block.body if item.opcode not in _AT_BEGIN))
-
-    def at_end(self, block: BlockView) -> Body:
-        """Returns what is added at the end of a block."""
-        return self.before(block.merge or block.body[-1])
-
-    def before(self, item: Instruction) -> Body:
-        """Returns what is added in front of an instruction."""
-        return self._before[item.ordinal]
-
-    def behind(self, ordinal: int) -> Body:
-        """Returns what is added behind the instruction with an ordinal."""
-        return self._after[ordinal]
-
-    def now(self, item: Instruction) -> Instruction:
-        """Returns an instruction as it has become."""
-        return self._instead.get(item.ordinal, [item])[-1]
-
-    def put(self, item: Instruction, *others: Instruction) -> None:
-        """Lets others take the place of an instruction."""
-        self._instead[item.ordinal] = list(others)
-
-    def around(self, item: Instruction) -> Iterator[Instruction]:
-        """Yields what takes the place of an instruction, with what stands around it."""
-        yield from self._before.get(item.ordinal, ())
-        yield from self._instead.get(item.ordinal, (item,))
-        yield from self._after.get(item.ordinal, ())
 
 
 class OpaqueMemory:
@@ -77,7 +35,7 @@ class OpaqueMemory:
         return self._arrays[element]
 
     def index(self, body: Body) -> int:
-        """Appends the computation of 0."""
+        """Appends the computation of 0, without sign."""
         found = self._editor.built_in(BuiltIn.LocalInvocationIndex, 1, self._interface)
         self._inputs[found.variable] = None
         number = self._editor.emit(body, Op.Load, found.variable, type_=found.type)
@@ -86,7 +44,7 @@ class OpaqueMemory:
         )
 
     def unknown_zero(self, body: Body) -> int:
-        """Appends another computation of 0, without sign, for drivers that know how large work-groups are."""
+        """Appends another computation of 0 for drivers that know how large work-groups are."""
         found = self._editor.built_in(BuiltIn.GlobalInvocationId, 3, self._interface)
         self._inputs[found.variable] = None
         place = self._editor.emit(body, Op.Load, found.variable, type_=found.type)

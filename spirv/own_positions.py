@@ -13,10 +13,10 @@ What `passes.convert_to_spirv.local_array` does for kernels in Python.  Standard
 from __future__ import annotations
 
 from .binary import Instruction, Module
+from .component_types import zeros
 from .memory_places import CHAINS
 from .module_editor import ModuleEditor
-from .module_view import FunctionView
-from .opaque_memory import CodeChanges, OpaqueMemory
+from .rewrite import Rewrite
 from .tables import Op, StorageClass, opcode_name
 
 _PRIVATE = (StorageClass.Function, StorageClass.Private)
@@ -24,26 +24,18 @@ _PRIVATE = (StorageClass.Function, StorageClass.Private)
 
 def positions_owned(module: Module) -> Module:
     """Returns a valid module so changed; itself where it has no loops, or no such positions."""
-    editor = ModuleEditor(module)
     if not any(item.opcode == Op.LoopMerge for item in module.instructions):
         return module
-    code, memory = CodeChanges(), OpaqueMemory(editor)
-    for function in editor.view.functions:
-        _function(editor, code, memory, function)
-    return editor.finished(lambda item: memory.around(code, item)) if memory.is_used else module
-
-
-def _function(editor: ModuleEditor, code: CodeChanges, memory: OpaqueMemory, function: FunctionView) -> None:
-    chains = [item for item in function.instructions() if item.opcode in CHAINS]
-    moving = [item for item in chains if _is_private(editor, item) and any(_moving(editor, item))]
-    if not moving:
-        return
-    zero = memory.index(code.at_begin(function.blocks[0]))
-    for item in moving:
-        operands = [item.operands[0]]
-        for position, moves in zip(item.operands[1:], _moving(editor, item), strict=True):
-            operands.append(_own(editor, code, item, position, zero) if moves else position)
-        code.put(item, item._replace(operands=tuple(operands)))
+    rewrite = Rewrite(module)
+    for function, chain in rewrite.instructions(*CHAINS):
+        moving = _moving(rewrite.editor, chain)
+        if any(moving) and _is_private(rewrite.editor, chain):
+            zero, (base, *indices) = rewrite.index(function), chain.operands
+            for place, moves in enumerate(moving):
+                if moves:
+                    indices[place] = _own(rewrite, chain, indices[place], zero)
+            rewrite.put(chain, chain._replace(operands=(base, *indices)))
+    return rewrite.finished()
 
 
 def _is_private(editor: ModuleEditor, chain: Instruction) -> bool:
@@ -57,11 +49,7 @@ def _moving(editor: ModuleEditor, chain: Instruction) -> list[bool]:
     return [not name.startswith(("OpConstant", "OpSpecConstant")) for name in names]
 
 
-def _own(editor: ModuleEditor, code: CodeChanges, chain: Instruction, position: int, zero: int) -> int:
-    body = code.before(chain)
-    type_ = editor.view.type_of(position)
-    assert type_ is not None and type_.result_id is not None, "the module is valid"
-    width = type_.operands[0]
-    if width != 32:
-        zero = editor.emit(body, Op.UConvert, zero, type_=editor.declared(Op.TypeInt, width, 0))
-    return editor.emit(body, Op.IAdd, position, zero, type_=type_.result_id)
+def _own(rewrite: Rewrite, chain: Instruction, position: int, zero: int) -> int:
+    editor, body = rewrite.editor, rewrite.before(chain)
+    type_ = editor.type_of(position)
+    return editor.emit(body, Op.IAdd, position, zeros(editor, body, zero, type_), type_=type_)

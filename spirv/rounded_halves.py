@@ -11,9 +11,10 @@ does not use where it is to keep NaN, infinities and -0.0: that is asked for, to
 from __future__ import annotations
 
 from .binary import Instruction, Module
+from .component_types import component_type, splat
 from .module_editor import ModuleEditor
-from .opaque_memory import CodeChanges
 from .origins import Origins
+from .rewrite import Rewrite
 from .tables import GLSL_STD_450, Capability, Decoration, ExecutionMode, Op
 
 _FMA = GLSL_STD_450["Fma"][0]
@@ -22,21 +23,21 @@ _ONE, _NEGATIVE_ZERO = 0x3C00, 0x8000
 
 def halves_rounded(module: Module) -> Module:
     """Returns a valid module so changed; itself where it makes no f16 of wider floats."""
-    editor, code = ModuleEditor(module), CodeChanges()
-    halves = _halves(editor)
+    rewrite = Rewrite(module)
+    halves = _halves(rewrite)
     if not halves:
         return module
     for item in halves:
-        _round(editor, code, item)
-    editor.require(Capability.Float16)
-    _preserve(editor, code)
-    return editor.finished(code.around)
+        _round(rewrite, item)
+    rewrite.editor.require(Capability.Float16)
+    _preserve(rewrite)
+    return rewrite.finished()
 
 
-def _halves(editor: ModuleEditor) -> list[Instruction]:
+def _halves(rewrite: Rewrite) -> list[Instruction]:
     """Returns the conversions to f16 whose results may be used for what they were made of."""
-    items = (item for function in editor.view.functions for item in function.instructions())
-    conversions = [item for item in items if item.opcode == Op.FConvert]
+    editor = rewrite.editor
+    conversions = [item for _, item in rewrite.instructions(Op.FConvert)]
     halves = [item for item in conversions if _is_half(editor, item.result_type or 0)]
     if not editor.has(Capability.Float16):  # without arithmetic they are stored, or become wider again
         widened = Origins(editor.view).of(item.operands[0] for item in conversions)
@@ -46,8 +47,9 @@ def _halves(editor: ModuleEditor) -> list[Instruction]:
     return [item for item in halves if editor.view.decoration(item.result_id or 0, mode) is None]
 
 
-def _preserve(editor: ModuleEditor, code: CodeChanges) -> None:
+def _preserve(rewrite: Rewrite) -> None:
     """Asks for SignedZeroInfNanPreserve of f16 where the entry points do not."""
+    editor = rewrite.editor
     wanted = (ExecutionMode.SignedZeroInfNanPreserve, 16)
     modes = editor.view.of_opcode(Op.ExecutionMode)
     asked = {item.operands[0] for item in modes if item.operands[1:] == wanted}
@@ -55,37 +57,23 @@ def _preserve(editor: ModuleEditor, code: CodeChanges) -> None:
     for entry in entries:
         if entry.operands[1] not in asked:
             mode = Instruction(Op.ExecutionMode, None, None, (entry.operands[1], *wanted))
-            code.behind(entries[-1].ordinal).append(mode)
+            rewrite.code.behind(entries[-1].ordinal).append(mode)
             editor.require(Capability.SignedZeroInfNanPreserve)
             editor.extend("SPV_KHR_float_controls")
 
 
 def _is_half(editor: ModuleEditor, type_: int) -> bool:
-    item = editor.view.definitions[type_]
-    if item.opcode == Op.TypeVector:
-        item = editor.view.definitions[item.operands[0]]
+    item, _ = component_type(editor, type_)
     return item.operands == (16,)  # and not (16, encoding), which is bfloat16
 
 
-def _round(editor: ModuleEditor, code: CodeChanges, conversion: Instruction) -> None:
-    type_ = conversion.result_type or 0
+def _round(rewrite: Rewrite, conversion: Instruction) -> None:
+    editor, type_ = rewrite.editor, conversion.result_type or 0
     half = editor.new_id()
-    operands = (
-        editor.glsl(),
-        _FMA,
-        half,
-        *(_constant(editor, type_, bits) for bits in (_ONE, _NEGATIVE_ZERO)),
-    )
-    code.put(
+    constants = (splat(editor, type_, bits) for bits in (_ONE, _NEGATIVE_ZERO))
+    operands = (editor.glsl(), _FMA, half, *constants)
+    rewrite.put(
         conversion,
         conversion._replace(result_id=half),
         Instruction(Op.ExtInst, type_, conversion.result_id, operands),
     )
-
-
-def _constant(editor: ModuleEditor, type_: int, bits: int) -> int:
-    item = editor.view.definitions[type_]
-    if item.opcode != Op.TypeVector:
-        return editor.declared(Op.Constant, bits, type_=type_)
-    component = editor.declared(Op.Constant, bits, type_=item.operands[0])
-    return editor.declared(Op.ConstantComposite, *(component,) * item.operands[1], type_=type_)

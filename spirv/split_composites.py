@@ -18,7 +18,7 @@ from .binary import Instruction, Module
 from .errors import SpirvError
 from .memory_places import holds_addresses
 from .module_editor import Body, ModuleEditor
-from .opaque_memory import CodeChanges
+from .rewrite import Rewrite
 from .tables import Decoration, MemoryAccess, Op, StorageClass
 from .type_info import constant_value
 
@@ -34,16 +34,13 @@ def composites_split(module: Module) -> Module:
     Raises:
         SpirvError: a value has more than `MOST_PARTS` parts, or a length that is a specialization constant.
     """
-    editor, code = ModuleEditor(module), CodeChanges()
-    splitter = _Splitter(editor)
-    is_changed = False
-    for function in editor.view.functions:
-        for item in function.instructions():
-            body = splitter.instead(item)
-            if body:
-                code.put(item, *body)
-                is_changed = True
-    return editor.finished(code.around) if is_changed else module
+    rewrite = Rewrite(module)
+    splitter = _Splitter(rewrite.editor)
+    for _, item in rewrite.instructions(Op.CopyLogical, Op.Load, Op.Store):
+        body = splitter.instead(item)
+        if body:
+            rewrite.put(item, *body)
+    return rewrite.finished()
 
 
 class _Splitter:
@@ -57,13 +54,10 @@ class _Splitter:
         body: Body = []
         self._left = MOST_PARTS
         if item.opcode == Op.CopyLogical and self._is_whole(item.result_type or 0):
-            origin = self._view.type_of(item.operands[0])
-            assert origin is not None, "the module is valid"
-            self._copy(body, item.operands[0], origin.result_id or 0, item.result_type or 0, item.result_id)
+            value = item.operands[0]
+            self._copy(body, value, self._editor.type_of(value), item.result_type or 0, item.result_id)
         elif item.opcode in (Op.Load, Op.Store):
-            pointer = self._view.type_of(item.operands[0])
-            assert pointer is not None, "the module is valid"
-            storage, type_ = pointer.operands
+            storage, type_ = self._view.definitions[self._editor.type_of(item.operands[0])].operands
             if storage not in _OWN and self._is_whole(type_):
                 if item.opcode == Op.Load:
                     self._load(body, item.operands[0], storage, type_, item.operands[1:], item.result_id)

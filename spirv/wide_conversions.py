@@ -8,9 +8,9 @@ What `passes.convert_to_spirv.exact_conversions` does for kernels in Python.  St
 from __future__ import annotations
 
 from .binary import Instruction, Module
+from .component_types import component_type, splat, unsigned
 from .module_editor import Body, ModuleEditor
-from .narrow_integers import integer_of
-from .opaque_memory import CodeChanges
+from .rewrite import Rewrite
 from .tables import Op
 
 _UP, _DOWN = 0x4F800000, 0x2F800000
@@ -19,45 +19,31 @@ _UP, _DOWN = 0x4F800000, 0x2F800000
 
 def conversions_kept(module: Module) -> Module:
     """Returns a valid module so changed; itself where it has no such conversions."""
-    editor, code = ModuleEditor(module), CodeChanges()
-    found = [
-        item
-        for function in editor.view.functions
-        for item in function.instructions()
-        if item.opcode == Op.ConvertFToU and _is_wide(editor, item)
-    ]
-    for item in found:
-        _convert(editor, code, item)
-    return editor.finished(code.around) if found else module
+    rewrite = Rewrite(module)
+    for _, item in rewrite.instructions(Op.ConvertFToU):
+        if _is_wide(rewrite.editor, item):
+            rewrite.put(item, *_converted(rewrite.editor, item))
+    return rewrite.finished()
 
 
 def _is_wide(editor: ModuleEditor, item: Instruction) -> bool:
-    target, _ = integer_of(editor, item.result_type or 0)
-    source, _ = integer_of(editor, editor.view.definitions[item.operands[0]].result_type or 0)
+    target, _ = component_type(editor, item.result_type or 0)
+    source, _ = component_type(editor, editor.type_of(item.operands[0]))
     return target.operands[0] == 64 and source.operands == (32,)
 
 
-def _convert(editor: ModuleEditor, code: CodeChanges, item: Instruction) -> None:
+def _converted(editor: ModuleEditor, item: Instruction) -> Body:
+    """Returns what converts the upper and the lower half by themselves."""
     (value,), type_ = item.operands, item.result_type or 0
-    _, count = integer_of(editor, type_)
-    float_ = editor.view.definitions[value].result_type or 0
-    word = editor.u32 if count == 1 else editor.declared(Op.TypeVector, editor.u32, count)
+    _, count = component_type(editor, type_)
+    float_, word = editor.type_of(value), unsigned(editor, 32, count)
     body: Body = []
-    scaled = editor.emit(body, Op.FMul, value, _splat(editor, float_, count, _DOWN), type_=float_)
+    scaled = editor.emit(body, Op.FMul, value, splat(editor, float_, _DOWN), type_=float_)
     high = editor.emit(body, Op.ConvertFToU, scaled, type_=word)
     whole = editor.emit(body, Op.ConvertUToF, high, type_=float_)
-    above = editor.emit(body, Op.FMul, whole, _splat(editor, float_, count, _UP), type_=float_)
+    above = editor.emit(body, Op.FMul, whole, splat(editor, float_, _UP), type_=float_)
     rest = editor.emit(body, Op.FSub, value, above, type_=float_)
     low = editor.emit(body, Op.UConvert, editor.emit(body, Op.ConvertFToU, rest, type_=word), type_=type_)
     wide = editor.emit(body, Op.UConvert, high, type_=type_)
-    amount = _splat(editor, word, count, 32)
-    upper = editor.emit(body, Op.ShiftLeftLogical, wide, amount, type_=type_)
-    code.put(item, *body, Instruction(Op.BitwiseOr, type_, item.result_id, (upper, low)))
-
-
-def _splat(editor: ModuleEditor, type_: int, count: int, bits: int) -> int:
-    """Returns a constant of 32 bits, in each component of a vector."""
-    if count == 1:
-        return editor.declared(Op.Constant, bits, type_=type_)
-    component = editor.declared(Op.Constant, bits, type_=editor.view.definitions[type_].operands[0])
-    return editor.declared(Op.ConstantComposite, *(component,) * count, type_=type_)
+    upper = editor.emit(body, Op.ShiftLeftLogical, wide, splat(editor, word, 32), type_=type_)
+    return [*body, Instruction(Op.BitwiseOr, type_, item.result_id, (upper, low))]
