@@ -57,6 +57,6 @@ def is_constant(editor: ModuleEditor, value: int, number: int) -> bool:
         return all(is_constant(editor, part, number) for part in item.operands)
     if item.opcode != Op.Constant:
         return False
-    bits = editor.view.definitions[item.result_type or 0].operands[0]
-    mask = (1 << min(bits, 32)) - 1
-    return all(word & mask == number & mask for word in item.operands[:1])
+    mask = (1 << editor.view.definitions[item.result_type or 0].operands[0]) - 1
+    value_bits = sum(word << 32 * place for place, word in enumerate(item.operands))
+    return value_bits & mask == number & mask

@@ -40,7 +40,7 @@ class OpaqueMemory:
         self._inputs[found.variable] = None
         number = self._editor.emit(body, Op.Load, found.variable, type_=found.type)
         return self._editor.emit(
-            body, Op.ShiftRightLogical, number, self._editor.number(31), type_=found.type
+            body, Op.ShiftRightLogical, number, self._editor.number(31), type_=self._editor.u32
         )
 
     def unknown_zero(self, body: Body) -> int:

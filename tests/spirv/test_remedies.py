@@ -6,6 +6,7 @@ import pytest
 
 from lapilli.spirv.binary import parse, serialise
 from lapilli.spirv.foreign_module import rebind
+from lapilli.spirv.loop_ends import ends_hidden
 from lapilli.spirv.low_bits import low_bits_kept
 from lapilli.spirv.module_view import is_behind_annotations
 from lapilli.spirv.narrow_integers import ones_divided
@@ -98,6 +99,19 @@ def test_ids_are_no_parts_of_wider_numbers(place: str, is_kept: bool) -> None:
     assert (low_bits_kept(module) is not module) == is_kept
 
 
+@pytest.mark.parametrize(
+    ("mask", "is_kept"), [("1", True), ("3", True), ("0x100000001", False), ("5", False)]
+)
+def test_masks_are_judged_by_all_their_words(mask: str, is_kept: bool) -> None:
+    """A mask whose lower word is 1 leaves bits of the upper one, too."""
+    text = GIVEN.replace("PLACE", "%v").replace("%input =", f"%mask = OpConstant %long {mask}\n%input =")
+    text = text.replace(
+        "%a = OpBitwiseAnd %uint %i %one", "%u = OpUConvert %long %i\n%a = OpBitwiseAnd %long %u %mask"
+    )
+    module = parse(spirv_tools().assemble(text.replace("%b = OpUMod %uint %i %two\n", "")))
+    assert (low_bits_kept(module) is not module) == is_kept
+
+
 ONES = """
 OpCapability Shader
 OpCapability Int8
@@ -119,6 +133,46 @@ OpExecutionMode %main LocalSize 1 1 1
 OpReturn
 OpFunctionEnd
 """
+
+
+SIGNED_INPUT = """
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %id
+OpExecutionMode %main LocalSize 1 1 1
+OpDecorate %id BuiltIn LocalInvocationIndex
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%bool = OpTypeBool
+%bools = OpTypeVector %bool 2
+%int = OpTypeInt 32 1
+%ints = OpTypeVector %int 2
+%one = OpConstant %int 1
+%minus = OpConstant %int -1
+%ones = OpConstantComposite %ints %one %one
+%below = OpConstantComposite %ints %minus %minus
+%input = OpTypePointer Input %int
+%id = OpVariable %input Input
+%main = OpFunction %void None %fn
+%begin = OpLabel
+OpBranch %header
+%header = OpLabel
+%k = OpPhi %ints %below %begin %next %header
+%goes_on = OpSLessThan %bools %k %ones
+%any = OpCompositeExtract %bool %goes_on 0
+%next = OpIAdd %ints %k %ones
+OpLoopMerge %end %header None
+OpBranchConditional %any %header %end
+%end = OpLabel
+OpReturn
+OpFunctionEnd
+"""
+
+
+def test_ends_are_hidden_where_the_module_gives_the_index_a_sign() -> None:
+    changed = ends_hidden(parse(spirv_tools().assemble(SIGNED_INPUT)))
+    assert [item.opcode for item in changed.instructions].count(Op.IAdd) == 2
+    assert spirv_tools().validate(serialise(changed), "vulkan1.3") is None
 
 
 def test_ones_are_divided_in_types_that_the_module_has_not() -> None:
