@@ -20,9 +20,11 @@ FOLDER = str(Path(queue_module.__file__).parent)
 CHECKED = {
     code
     for name, code in dis.opmap.items()
-    if name.startswith(("CALL", "JUMP_BACKWARD", "RESUME")) and "INTRINSIC" not in name
+    if (name.startswith(("CALL", "RESUME")) and "INTRINSIC" not in name) or "JUMP_BACKWARD" in name
 }
-"""Opcodes after which Python runs signal handlers."""
+"""Opcodes after which Python runs signal handlers; Python 3.11 has conditional jumps back, too, as of ``while``."""
+JUMPS = {code for name, code in dis.opmap.items() if "JUMP_BACKWARD" in name}
+"""Those that do so only where they jump."""
 
 
 def interrupted_at(
@@ -54,7 +56,7 @@ def interrupted_at(
         frame.f_trace_opcodes = True
         if event == "opcode":
             last, before[frame] = before.get(frame), frame.f_lasti
-            if last is not None and frame.f_code.co_code[last] in CHECKED:
+            if last is not None and _is_checked(code.co_code[last], frame.f_lasti < last):
                 left -= 1
                 if left < 0:
                     if instead is None:
@@ -81,6 +83,10 @@ def interrupted_at(
         sys.settrace(None)
         before.clear()  # frames keep what they have made
     return is_done
+
+
+def _is_checked(opcode: int, has_jumped: bool) -> bool:
+    return opcode in CHECKED and (has_jumped or opcode not in JUMPS)
 
 
 class Finalised:

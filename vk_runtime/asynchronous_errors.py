@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.errors import Error
 from ..ir.lazy_logging import logger_of
+from .handle import living
 
 if TYPE_CHECKING:
     from .context import AsyncHandler
@@ -36,7 +37,7 @@ class AsynchronousErrors:
         is_told = False
         try:
             # One step for Python: other threads get none of these, and Ctrl-C comes before or behind it.
-            errors += filter(None, map(self._errors.pop, tuple(self._errors), repeat(None)))
+            errors += filter(None, map(self._errors.pop, living(self._errors), repeat(None)))
             if not errors:
                 return
             if handler is not None:

@@ -105,7 +105,10 @@ class Graveyard:
 
 
 def living(found: Iterable[_T]) -> tuple[_T, ...]:
-    """Returns what a weak set or dictionary holds, which other threads, and finalisers, may add to meanwhile."""
+    """Returns what a set or dictionary holds that other threads, and finalisers, may add to meanwhile.
+
+    Also one that is not weak: in Python 3.11 the tuple that is being made of it may start the garbage collector.
+    """
     while True:
         with contextlib.suppress(RuntimeError):  # it changed size during iteration
             return tuple(found)

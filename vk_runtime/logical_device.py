@@ -253,7 +253,7 @@ class LogicalDevice(DeviceState):
 
     def _retire(self) -> None:
         """Retires finished submissions; a function of its own, since what it names here may go with that."""
-        for queue in tuple(self.busy):
+        for queue in living(self.busy):
             queue.retire()
 
     def drain(self) -> None:
@@ -274,13 +274,13 @@ class LogicalDevice(DeviceState):
         try:
             if not held.take(self.lock, timeout_s=1):
                 return []
-            return list(dict.fromkeys(name for queue in tuple(self.busy) for name in queue.running()))
+            return list(dict.fromkeys(name for queue in living(self.busy) for name in queue.running()))
         finally:
             held.give_back()
 
     def submit_everything(self) -> None:
         """Submits what is recorded on every queue, and lets go of what has run.  Call it with the lock held."""
-        for queue in tuple(self.busy):
+        for queue in living(self.busy):
             queue.flush()
         self.collect()
 
@@ -293,7 +293,7 @@ class LogicalDevice(DeviceState):
 
     def wait_idle(self) -> None:
         """Submits what is recorded and waits for every queue; what kernels report is for whoever waits for them."""
-        for queue in tuple(self.busy):
+        for queue in living(self.busy):
             queue.drain()
 
     def close(self) -> None:

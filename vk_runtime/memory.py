@@ -21,6 +21,7 @@ from .constants import (
     VK_BUFFER_CREATE_SPARSE_BINDING_BIT,
     VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
 )
+from .handle import living
 from .headers import NULL, ffi, make
 from .made import Made
 from .memory_block import Place
@@ -72,7 +73,7 @@ class MemoryAllocator:
     @property
     def used_bytes(self) -> int:
         """Bytes that buffers hold, alignment included."""
-        return sum(map(self._used_in, tuple(self._counts)))
+        return sum(map(self._used_in, living(self._counts)))
 
     def _used_in(self, heap: int) -> int:
         return self._blocks.used_bytes(heap) - self._spares.bytes_in(heap)
@@ -339,7 +340,7 @@ class MemoryAllocator:
     def give_back(self, places: list[Place]) -> None:
         """Takes back the memory of a buffer or image, and empties the list; after Ctrl-C it may be called again."""
         self._blocks.free(places)
-        for counts in tuple(self._counts.values()):
+        for counts in living(self._counts.values()):
             counts.holders.discard(id(places))
 
     def close(self) -> None:

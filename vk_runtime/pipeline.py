@@ -320,7 +320,8 @@ class PipelineStore:
         while len(pipelines) > 1 and (
             len(pipelines) > CACHED_PIPELINES or self._code_bytes > CACHED_CODE_BYTES
         ):
-            self._code_bytes -= pipelines.popitem(last=False)[1].code_bytes
+            _, dropped = pipelines.popitem(last=False)  # first: a finaliser may make pipelines meanwhile
+            self._code_bytes -= dropped.code_bytes
 
     def module(self, image: DeviceImage, selector: str) -> ShaderModule:
         """Returns the module of an image, made where there is none of its code yet."""
@@ -334,7 +335,8 @@ class PipelineStore:
             while len(self._modules) > 1 and (
                 len(self._modules) > CACHED_PIPELINES or self._module_bytes > CACHED_CODE_BYTES
             ):
-                self._module_bytes -= self._modules.popitem(last=False)[1].code_bytes
+                _, dropped = self._modules.popitem(last=False)
+                self._module_bytes -= dropped.code_bytes
         return module
 
     def _layout_key(self, kernel: KernelInfo) -> LayoutKey:

@@ -6,7 +6,6 @@ Everything of one queue is in the order of one timeline semaphore: a submission 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -71,8 +70,12 @@ class SubmittedCommands(Handle):
         that was kept.  Another dictionary when that changes."""
         self.repeated = RepeatedLaunches(logical)
         """Launches that are waited for one at a time, again and again."""
-        self.in_flight: deque[CommandBuffer | Batch] = deque()
-        """What was submitted and is not known to have run."""
+        self.in_flight: dict[int, CommandBuffer | Batch] = {}
+        """What was submitted and is not known to have run, by timeline value, which come one after the other.
+
+        A value names one submission only, so that whoever takes it takes no other: finalisers may have retired it, and
+        submitted the same command buffer again, between any two steps.
+        """
         self._free: list[CommandBuffer] = []
         self._allocated = ffi.new("VkCommandBuffer*")
         """One that is not in `_free` yet: Ctrl-C came behind the call that made it."""
@@ -122,7 +125,7 @@ class SubmittedCommands(Handle):
     def running(self) -> list[str]:
         """Returns the names of the kernels that are submitted and have not ended.  Call it with the lock held."""
         completed = self._clock.completed
-        submitted = [item for item in self.in_flight if item.value > completed]
+        submitted = [item for item in [*self.in_flight.values()] if item.value > completed]
         return [name for item in submitted for name in item.kernel_names()]
 
     @property
@@ -150,7 +153,7 @@ class SubmittedCommands(Handle):
         if self.in_flight:
             self.retire()
             if len(self.in_flight) >= MAX_IN_FLIGHT:
-                self._clock.block_until(self.in_flight[0].value)
+                self._clock.block_until(self._submitted - MAX_IN_FLIGHT + 1)  # the oldest of so many
                 self.retire()
         busy = self._logical.busy
         if self not in busy and len(busy) >= MAX_BUSY:
@@ -239,10 +242,9 @@ class SubmittedCommands(Handle):
             self._stop_recording()
             logical.fail(ended, "vkEndCommandBuffer")
         self._hand_over(command_buffer)
-        self._stop_recording()
 
     def _hand_over(self, submission: CommandBuffer | Batch) -> None:
-        """Submits what has been ended; as `_submit`."""
+        """Submits what has been ended; nothing is recorded then.  As `_submit`."""
         if submission.submit_result is None:
             if profile.active:
                 profile.note_submission(submission)
@@ -256,11 +258,14 @@ class SubmittedCommands(Handle):
         if result is not None and result < 0:
             self._stop_recording()
             self._logical.fail(result, "vkQueueSubmit")
-        if not self.in_flight or self.in_flight[-1] is not submission:
-            self.in_flight.append(submission)
+        value = submission.value
+        self.in_flight[value] = submission
         if self._waits:
             self._waits = {}
-        self._submitted = submission.value
+        if self.recording is not None:  # else a kept one, which stays known
+            self.latest, self.known = None, {}
+        # Python runs nothing between these two: once `retire` takes it, nobody finds it half submitted.
+        self._submitted, self.recording = value, None
 
     def _stop_recording(self) -> None:
         self.recording = self.latest = None
@@ -270,26 +275,32 @@ class SubmittedCommands(Handle):
         """Recycles the command buffers that the device has run.  Call it with the lock held."""
         in_flight, clock = self.in_flight, self._clock
         if in_flight:
-            completed = clock.completed
-            if in_flight[-1].value > completed:  # else a wait has just told
+            completed, submitted = clock.completed, self._submitted
+            if submitted > completed:  # else a wait has just told
                 completed = clock.read()
-            ending, free = iter(in_flight.popleft, None), self._free
-            while in_flight and in_flight[0].value <= completed:
-                for ended in ending:  # noqa: B007 - noted as it is taken, owned by the `try` then: Ctrl-C may come
+            # What a finaliser submits meanwhile is newer, and what is half submitted belongs to whoever does that.
+            last = min(completed, submitted)
+            for value in [*in_flight]:
+                if value > last:
                     break
-                else:
-                    break
-                try:
-                    if isinstance(ended, CommandBuffer):
-                        self.repeated.note_submission(ended.launch_count)
-                        ended.retire()
-                    else:
-                        ended.keep.clear()
-                finally:  # also where its times cannot be read
-                    if ended.__class__ is CommandBuffer:
-                        free.append(ended)  # pyright: ignore[reportArgumentType] - its class was asked for
+                self._retire(value)
         if not in_flight and self.recording is None:
             self._logical.busy.discard(self)
+
+    def _retire(self, value: int) -> None:
+        """Recycles what was submitted with a timeline value that is reached, unless a finaliser has done so."""
+        ended: CommandBuffer | Batch | None = None
+        try:
+            for ended in map(self.in_flight.pop, (value,), (None,)):  # noqa: B007 - noted as it is taken, owned by the
+                break  # `try` then: Ctrl-C may come
+            if isinstance(ended, CommandBuffer):
+                self.repeated.note_submission(ended.launch_count)
+                ended.retire()
+            elif ended is not None and ended.value == value:  # else a finaliser has submitted it anew
+                ended.keep.clear()
+        finally:  # also where its times cannot be read
+            if ended.__class__ is CommandBuffer:
+                self._free.append(ended)  # pyright: ignore[reportArgumentType] - its class was asked for
 
     def poll(self, value: int) -> bool:
         """Returns whether the timeline has reached `value`; submits what is recorded towards it."""
@@ -340,7 +351,7 @@ class SubmittedCommands(Handle):
 
     def abandon(self) -> None:
         """Lets go of everything, run or not: the device is going away."""
-        for command_buffer in (*self.in_flight, *([self.recording] if self.recording else [])):
+        for command_buffer in (*self.in_flight.values(), *([self.recording] if self.recording else [])):
             command_buffer.forget()
         self.in_flight.clear()
         self._free.clear()

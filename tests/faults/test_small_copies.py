@@ -133,7 +133,7 @@ def test_what_a_download_reads_is_kept_while_it_runs(
         for _ in range(2):
             with pytest.raises(KeyboardInterrupt):
                 queue.downloads.download(queue, y.buffer, target)
-            assert queue.in_flight[-1].keep == [y.buffer]
+            assert queue.in_flight[queue.last_value].keep == [y.buffer]
             queue.block_until(queue.last_value)  # has run, but nobody has looked at what it keeps
     device.shut_down()
     assert driver.violations == [] and driver.living == {}
