@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ..ir.kernel_info import KernelInfo
+    from ..ir.target_env import TargetEnv
     from .externals import ExternalFunction
 
 _T = TypeVar("_T")
@@ -94,12 +95,8 @@ def compile_source(request: SourceRequest) -> CompiledSource:
         raise InvalidError(problem)
     with compile_lock:
         load_compiler()
-        from .builder import build_module
-
-        env = environment_for(request)
-        code = textwrap.dedent(
-            request.code.removeprefix("\ufeff")
-        )  # texts stand inside of programs, and in files
+        # Texts stand inside of programs, and in files.
+        code = textwrap.dedent(request.code.removeprefix("\ufeff"))
         with _readable(code) as (file, lines):
             text = _read(code, file, lines)
             definitions = text.definitions
@@ -112,23 +109,7 @@ def compile_source(request: SourceRequest) -> CompiledSource:
                     f"{file}: error: the text has no kernel; decorate a function with @lp.kernel"
                 )
 
-            def built(kernels: Sequence[_Definition], externals: Sequence[ExternalFunction] = ()) -> ModuleOp:
-                return build_module(
-                    kernels,
-                    optional_aspects=env.optional_aspects,
-                    checks=env.checks,
-                    runs_all_branches=env.runs_all_branches,
-                    any_rank=True,
-                    externals=externals,
-                )
-
-            try:
-                kernels = built(definitions)
-            except BuildError:  # of the first kernel that is wrong; the log has those of all
-                _each(definitions, lambda definition: built([definition]))
-                raise
-            # Apart from the kernels, so that others can be linked with them without getting these kernels too.
-            functions = built([], exported)
+            kernels, functions = _built(definitions, exported, environment_for(request))
         sizes = {definition.name: definition.default_sizes for definition in definitions}
         made = compiled_module(kernels, request, lambda kernel: _with_local_size(kernel, sizes))
         library = compiled_module(functions, request)
@@ -150,6 +131,33 @@ def compile_source(request: SourceRequest) -> CompiledSource:
             d.name: local for d in definitions if (local := specialised_local_size(d.local_size)) is not None
         },
     )
+
+
+def _built(
+    definitions: Sequence[_Definition], exported: Sequence[ExternalFunction], env: TargetEnv
+) -> tuple[ModuleOp, ModuleOp]:
+    """Returns the module of the kernels, and that of exported functions.
+
+    They are apart, so that other kernels can be linked with the functions without getting these kernels too.
+    """
+    from .builder import build_module
+
+    def built(kernels: Sequence[_Definition], externals: Sequence[ExternalFunction] = ()) -> ModuleOp:
+        return build_module(
+            kernels,
+            optional_aspects=env.optional_aspects,
+            checks=env.checks,
+            runs_all_branches=env.runs_all_branches,
+            any_rank=True,
+            externals=externals,
+        )
+
+    try:
+        kernels = built(definitions)
+    except BuildError:  # of the first kernel that is wrong; the log has those of all
+        _each(definitions, lambda definition: built([definition]))
+        raise
+    return kernels, built([], exported)
 
 
 def _describer(definition: _Definition) -> Describer:

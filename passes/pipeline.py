@@ -14,7 +14,7 @@ requirements are known, so that the runtime can refuse a device before any lower
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -130,19 +130,20 @@ def analyse(
     uses = {name: _explained(found, before[name]) for name, found in _uses_of_kernels(usage).items()}
     images = split(module, mode, separates_imports=separates_imports, graph=usage.graph)
     done("split-modules", ModuleOp([image.clone() for image in images]) if after_pass else module)
-    found: list[AnalysedImage] = []
     for image in images:
         warnings += compute_requirements(image, with_locations=env.debug_info)
         done("compute-requirements", image)
-        names = [function_name(f) for f in functions(image) if is_kernel(f)]
-        found.append(
-            AnalysedImage(
-                module=image,
-                requirements=read_requirements(image),
-                aspect_uses={name: uses[name] for name in names},
-            )
-        )
-    return Analysis(images=tuple(found), diagnostics=warnings)
+    return Analysis(images=tuple(_analysed(image, uses) for image in images), diagnostics=warnings)
+
+
+def _analysed(image: ModuleOp, uses: Mapping[str, tuple[AspectUse, ...]]) -> AnalysedImage:
+    """Describes an image whose requirements are computed, by what each kernel of the module needs."""
+    kernels = [function_name(f) for f in functions(image) if is_kernel(f)]
+    return AnalysedImage(
+        module=image,
+        requirements=read_requirements(image),
+        aspect_uses={name: uses[name] for name in kernels},
+    )
 
 
 def _verify(module: ModuleOp, *, of_passes: bool) -> None:

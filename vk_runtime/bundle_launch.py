@@ -74,61 +74,63 @@ def launch_kernel(
         return _interpret(queue, kernel, range_, args, kwargs or {}, wait_events, image)
     values = () if kernel.preset is not None else kernel.bind_arguments(args, kwargs or {})
     bundle, device = kernel.kernel_bundle, queue.device
-    records = bundle.launches
     spec = {**bundle.spec_values.by_symbol(), **(spec_values or {})}
-
-    def launch_from(chosen: DeviceImage) -> Event:
-        name = chosen.name_of(kernel.kernel_id)
-        assert name is not None, "the bundle chose an image that has the kernel"
-        binary, info = chosen.binary, chosen.info(name)
-        read = values_for(binary, spec)
-        if isinstance(range_, IndirectRange):
-            local = bundle_local_size(info, device, kernel.kernel_id, spec)
-            return launch_over(queue, binary, info, range_, local, values, read, wait_events, records=records)
-        is_nd_range = isinstance(range_, GroupedRange)
-        try:
-            extents, local = _range(info, range_)
-        except NdRangeError:
-            if kernel.preset is None:
-                # A launch over nothing checks what comes before the range: the arguments.
-                launch(queue, binary, info, (0,) * info.abi.rank, None, values, read, records=records)
-            raise
-        local = local or bundle_local_size(info, device, kernel.kernel_id, spec)
-        if kernel.preset is not None:
-            return launch_preset(
-                queue,
-                binary,
-                info,
-                extents,
-                local,
-                kernel.preset,
-                args,
-                kwargs or {},
-                read,
-                wait_events,
-                is_nd_range=is_nd_range,
-            )
-        return launch(
-            queue,
-            binary,
-            info,
-            extents,
-            local,
-            values,
-            read,
-            wait_events,
-            is_nd_range=is_nd_range,
-            records=records,
-        )
-
     chosen = image or bundle.image_of(kernel.kernel_id, device)
     try:
-        return launch_from(chosen)
+        return _launch_from(chosen, queue, kernel, range_, args, kwargs or {}, values, spec, wait_events)
     except ArrayRangeError:
         larger = by_address(chosen, device)
         if larger is None:
             raise
-    return launch_from(larger)
+    return _launch_from(larger, queue, kernel, range_, args, kwargs or {}, values, spec, wait_events)
+
+
+def _launch_from(
+    image: DeviceImage,
+    queue: Queue,
+    kernel: Kernel,
+    range_: object,
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+    values: Sequence[object],
+    spec: Mapping[str, bytes],
+    wait_events: Sequence[Event],
+) -> Event:
+    """Records a kernel as an image has it.
+
+    Args:
+        image: of the kernel's bundle, or made of one of its images.
+        queue: this and what is not named here as in `launch_kernel`.
+        values: the arguments bound to the parameters; nothing for a kernel whose arguments are set already.
+        spec: host bytes of all specialization constants that are not at their defaults, by symbol.
+
+    Raises:
+        ArrayRangeError: an array is larger than a descriptor shows.
+    """
+    name = image.name_of(kernel.kernel_id)
+    assert name is not None, "the bundle chose an image that has the kernel"
+    binary, info, device = image.binary, image.info(name), queue.device
+    read, records = values_for(binary, spec), kernel.kernel_bundle.launches
+    if isinstance(range_, IndirectRange):
+        local = bundle_local_size(info, device, kernel.kernel_id, spec)
+        return launch_over(queue, binary, info, range_, local, values, read, wait_events, records=records)
+    is_nd_range = isinstance(range_, GroupedRange)
+    try:
+        extents, local = _range(info, range_)
+    except NdRangeError:
+        if kernel.preset is None:
+            # A launch over nothing checks what comes before the range: the arguments.
+            launch(queue, binary, info, (0,) * info.abi.rank, None, values, read, records=records)
+        raise
+    local = local or bundle_local_size(info, device, kernel.kernel_id, spec)
+    if kernel.preset is not None:
+        return launch_preset(
+            queue, binary, info, extents, local, kernel.preset, args, kwargs, read, wait_events,
+            is_nd_range=is_nd_range,
+        )  # fmt: skip
+    return launch(
+        queue, binary, info, extents, local, values, read, wait_events, is_nd_range=is_nd_range, records=records
+    )  # fmt: skip
 
 
 def _interpret(

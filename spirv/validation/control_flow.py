@@ -35,7 +35,7 @@ def check(ctx: Context) -> Iterator[Finding]:
             yield from _phis(ctx, cfg, block)
         yield from _merges(ctx, cfg, function)
         yield from _back_edges(ctx, cfg)
-        yield from _headers(ctx, cfg)
+        yield from _headers(cfg)
         yield from _exits(ctx, cfg)
 
 
@@ -147,7 +147,7 @@ def _back_edge_count(cfg: ControlFlowGraph, header: int) -> int:
     )
 
 
-def _headers(ctx: Context, cfg: ControlFlowGraph) -> Iterator[Finding]:
+def _headers(cfg: ControlFlowGraph) -> Iterator[Finding]:
     exits = _exit_targets(cfg)
     for label in cfg.order:
         block = cfg.blocks[label]
