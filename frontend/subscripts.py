@@ -82,9 +82,8 @@ def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
         case Tuple(items=items):
             return items[_literal_index(fb, node, items)]
         case _:
-            raise fb.error(
-                node, f"{describe(base)} cannot be indexed in kernels", "LP2033", hint=_subscript_hint(base)
-            )
+            hint = _subscript_hint(base, node.value)
+            raise fb.error(node, f"{describe(base)} cannot be indexed in kernels", "LP2033", hint=hint)
 
 
 def _base(fb: FunctionBuilder, node: ast.expr) -> Value:
@@ -146,7 +145,12 @@ def _written_type(fb: FunctionBuilder, written: Any, node: ast.Subscript) -> Val
     return Static(found, ast.unparse(node))
 
 
-def _subscript_hint(base: Value) -> str | None:
+def _subscript_hint(base: Value, written: ast.expr) -> str | None:
+    if isinstance(base, Scalar) and isinstance(written, ast.Subscript):
+        at_once = f"{ast.unparse(written.value)}[i, j]"
+        return (
+            f"it is one number; of an array of more dimensions, lp.Array[dtype, 2], an element is {at_once}"
+        )
     if isinstance(base, RangeValue):
         return "give range a step of its own: range(start, stop, step)"
     if isinstance(base, Static) and isinstance(base.obj, str):

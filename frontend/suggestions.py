@@ -53,6 +53,15 @@ _OPERATIONS = {"sum": "add", "plus": "add", "prod": "mul", "minimum": "min", "ma
     "^": "xor",
 }
 """What others call the operations of group functions."""
+_OF_GROUPS = {
+    **dict.fromkeys(("cumsum", "scan"), 'write lp.group.inclusive_scan(v, "add")'),
+    **dict.fromkeys(("barrier", "sync", "wait"), "write lp.barrier()"),
+    **dict.fromkeys(("local_id", "thread_id"), "write lp.local_id(d)"),
+    **dict.fromkeys(("group_id", "id", "index"), "write lp.group_id(d)"),
+    **dict.fromkeys(("local_range", "range", "size"), "write lp.local_range(d)"),
+    **dict.fromkeys(("count", "group_range"), "write lp.group_range(d)"),
+}
+"""What to write instead of members of `lp.group` that it has not, or that `lp.sub_group` alone has."""
 _MEMORY_ORDERS = {
     "seq_cst": 'the Vulkan memory model has no sequential consistency: "acq_rel" is the strongest order',
     "consume": 'use "acquire"',
@@ -164,6 +173,8 @@ def attribute_hint(base: str, name: str, names: Iterable[str]) -> str:
     if base.endswith("group") and name in (*_OPERATIONS, "add", "min", "max", "mul"):
         return f'write {base}.reduce(v, "{_OPERATIONS.get(name, name)}")'
     namespace, _, inner = base.partition(".")
+    if inner == "group" and name in _OF_GROUPS:
+        return _OF_GROUPS[name]
     if inner in WORK_ITEM_FUNCTIONS and name in ("x", "y", "z"):
         return f"write {base}(d); CUDA's x is the last dimension, which is unit-stride"
     if inner in ("math", "sub_group"):
