@@ -28,10 +28,10 @@ def unsigned(editor: ModuleEditor, width: int, count: int) -> int:
     return of_components(editor, editor.declared(Op.TypeInt, width, 0), count)
 
 
-def splat(editor: ModuleEditor, type_: int, word: int) -> int:
-    """Returns a constant that has a word, of 32 bits at most, in each component."""
+def splat(editor: ModuleEditor, type_: int, *words: int) -> int:
+    """Returns a constant that has the words of a number in each component."""
     scalar, count = component_type(editor, type_)
-    number = editor.declared(Op.Constant, word, type_=scalar.result_id)
+    number = editor.declared(Op.Constant, *words, type_=scalar.result_id)
     if count == 1:
         return number
     return editor.declared(Op.ConstantComposite, *(number,) * count, type_=type_)

@@ -14,9 +14,9 @@ from __future__ import annotations
 import struct
 
 from .binary import Instruction, Module
+from .component_types import component_type, of_components, splat
 from .module_editor import Body, ModuleEditor
-from .narrow_integers import integer_of
-from .opaque_memory import CodeChanges
+from .rewrite import Rewrite
 from .tables import GLSL_STD_450, Op
 
 _TRUNC = GLSL_STD_450["Trunc"][0]
@@ -29,36 +29,33 @@ _ROUNDED = (GLSL_STD_450["Round"][0], GLSL_STD_450["RoundEven"][0])
 
 def doubles_rounded(module: Module) -> Module:
     """Returns a valid module so changed; itself where it has none of these operations on f64."""
-    editor, code = ModuleEditor(module), CodeChanges()
-    is_changed = False
-    for function in editor.view.functions:
-        for item in function.instructions():
-            if _is_misrounded(editor, item):
-                is_changed = True
-                _replace(_Doubles(editor, code.before(item), item.result_type or 0), code, item)
-    return editor.finished(code.around) if is_changed else module
+    rewrite = Rewrite(module)
+    for _, item in rewrite.instructions(Op.ExtInst, Op.FRem):
+        if _is_misrounded(rewrite.editor, item):
+            numbers = _Doubles(rewrite.editor, rewrite.before(item), item.result_type or 0)
+            rewrite.put(item, _rounded(numbers, item))
+    return rewrite.finished()
 
 
 def _is_misrounded(editor: ModuleEditor, item: Instruction) -> bool:
-    if item.opcode == Op.ExtInst:
-        if item.operands[1] not in (_TRUNC, *_ROUNDED) or item.operands[0] != editor.glsl():
-            return False
-    elif item.opcode != Op.FRem:
+    if item.opcode == Op.ExtInst and (
+        item.operands[1] not in (_TRUNC, *_ROUNDED) or item.operands[0] != editor.glsl()
+    ):
         return False
-    scalar, _ = integer_of(editor, item.result_type or 0)
+    scalar, _ = component_type(editor, item.result_type or 0)
     return scalar.opcode == Op.TypeFloat and scalar.operands[0] == 64
 
 
-def _replace(numbers: _Doubles, code: CodeChanges, item: Instruction) -> None:
+def _rounded(numbers: _Doubles, item: Instruction) -> Instruction:
+    """Appends the steps that take the place of an instruction; returns the last step, which gives its result."""
     if item.opcode == Op.FRem:
         dividend, divisor = item.operands
         quotient = numbers.compute(Op.FDiv, dividend, divisor)
         product = numbers.compute(Op.FMul, numbers.select(*numbers.truncated(quotient)), divisor)
-        code.put(item, item._replace(opcode=Op.FSub, operands=(dividend, product)))
-        return
+        return item._replace(opcode=Op.FSub, operands=(dividend, product))
     x = item.operands[2]
     chosen = numbers.truncated(x) if item.operands[1] == _TRUNC else numbers.rounded(x)
-    code.put(item, item._replace(opcode=Op.Select, operands=chosen))
+    return item._replace(opcode=Op.Select, operands=chosen)
 
 
 class _Doubles:
@@ -66,9 +63,8 @@ class _Doubles:
 
     def __init__(self, editor: ModuleEditor, body: Body, type_: int) -> None:
         self._editor, self._body, self._type = editor, body, type_
-        _, self._count = integer_of(editor, type_)
-        truth = editor.bool_
-        self._truth = truth if self._count == 1 else editor.declared(Op.TypeVector, truth, self._count)
+        _, count = component_type(editor, type_)
+        self._truth = of_components(editor, editor.bool_, count)
 
     def truncated(self, x: int) -> tuple[int, int, int]:
         """Returns the operands of a selection that is x without its fraction, signs of zeros kept."""
@@ -105,9 +101,4 @@ class _Doubles:
         return self._editor.emit(self._body, opcode, *operands, type_=self._truth)
 
     def _number(self, value: float) -> int:
-        scalar = self._editor.declared(Op.TypeFloat, 64)
-        words = struct.unpack("<2I", struct.pack("<d", value))
-        number = self._editor.declared(Op.Constant, *words, type_=scalar)
-        if self._count == 1:
-            return number
-        return self._editor.declared(Op.ConstantComposite, *(number,) * self._count, type_=self._type)
+        return splat(self._editor, self._type, *struct.unpack("<2I", struct.pack("<d", value)))
