@@ -1,7 +1,8 @@
 """Elements of arrays: their places, and loads and stores of those that are scalars.
 
-Indices out of range are undefined (the device's robustness keeps them harmless) except that negative literals count
-from the end.  Vectors, structs and parts of them are loaded and stored by `part_memory`.
+Indices out of range are undefined (the device's robustness keeps them harmless) except that negative numbers that are
+known when the kernel is compiled, literals and `lp.Const`, count from the end.  Vectors, structs and parts of them
+are loaded and stored by `part_memory`.
 """
 
 from __future__ import annotations
@@ -47,34 +48,32 @@ def element_at(
 
 
 def _array_index(fb: FunctionBuilder, array: Array, dimension: int, index: Scalar) -> SSAValue | None:
-    """Returns an index as IR wants it; a negative literal counts from the end."""
+    """Returns an index as IR wants it; a negative one that is known now counts from the end."""
     if isinstance(array, LocalArray):
         return local_array_index(fb, array, dimension, index)
     if fb.is_dry:
         return None
     if fb.module.index_type.bits == 64 and index.const is not None:
         return _wide_constant(fb, array, dimension, index)
-    if index.const is not None and index.is_weak:
-        literal = int(index.const)
-        if literal >= 0:
-            return index_constant(fb, min(literal, LARGEST_EXTENT))
-        extent = _extent_index(fb, array, dimension)
-        return fb.emit(arith.AddiOp, [extent, index_constant(fb, max(literal, -LARGEST_EXTENT))], IR_INDEX)
     if index.const is not None:
-        return index_constant(fb, int(index.const))
+        known = int(index.const)
+        if known >= 0:
+            return index_constant(fb, min(known, LARGEST_EXTENT))
+        extent = _extent_index(fb, array, dimension)
+        return fb.emit(arith.AddiOp, [extent, index_constant(fb, max(known, -LARGEST_EXTENT))], IR_INDEX)
     wide = fb.ssa(as_index(fb, index, fb.node or fb.source.tree, "an index"))
     assert wide is not None
     return fb.cast_to_index(wide)
 
 
 def _wide_constant(fb: FunctionBuilder, array: Array, dimension: int, index: Scalar) -> SSAValue:
-    """Returns a constant index in a kernel whose ids have 64 bits; a negative literal counts from the end."""
+    """Returns a constant index in a kernel whose ids have 64 bits; a negative one counts from the end."""
     kind, value = fb.module.index_type, int(index.const or 0)
     value = max(-kind.maximum, min(value, kind.maximum))
     if -1 < value <= LARGEST_EXTENT:
         return index_constant(fb, value)
     found = fb.constant(value, kind)
-    if value < 0 and index.is_weak:
+    if value < 0:
         found = fb.emit(arith.AddiOp, [fb.ssa(array_extent(fb, array, dimension)), found], ir_type(kind))
     assert found is not None
     return fb.cast_to_index(found)

@@ -111,6 +111,10 @@ def broadcast(value: Any, lane: Any = 0) -> Any:
     return result
 
 
+UNIFORM = frozenset((reduce_by_tree, reduce_by_sub_groups, broadcast))
+"""What returns the same to every work-item of the work-group, whatever it was given: barriers may depend on it."""
+
+
 def _gathered(value: Any, op: Any) -> Any:
     """Returns all values of a sub-group combined, those up to this work-item, and those before it."""
     active, lane = sub_group.ballot(True), sub_group.id()

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..ir.attributes import function_type, symbol_reference, text_attribute
 from ..ir.create import create, move_all, region_of
-from ..ir.dialects.kernel import LIBRARY, NO_CONTRACTION, SOURCE_NAME
+from ..ir.dialects.kernel import LIBRARY, NO_CONTRACTION, SOURCE_NAME, UNIFORM_RESULTS
 from . import group_library
 from .analysis import RETURN, VALUE, FunctionFacts
 from .aspect_lowering import ir_attributes, note_struct, use_struct
@@ -216,6 +216,7 @@ def _function(helper: FunctionBuilder, instance: HelperInstance, types: list[Att
             **({} if module.library_call is None else _NO_CONTRACTION),
             **({} if instance.symbol == source.name else {SOURCE_NAME: text_attribute(source.name)}),
             **(_LIBRARY if source.function.__module__ == group_library.__name__ else {}),
+            **(_UNIFORM if source.function in group_library.UNIFORM else {}),
         },
         regions=[region_of(helper.prologue)],
         location=helper.location(),
@@ -236,6 +237,7 @@ def _begun(
 # Of the library's functions too: what they round, and what they do not, must be so on every device.
 _NO_CONTRACTION: dict[str, Attribute] = {NO_CONTRACTION: UnitAttr()}
 _LIBRARY: dict[str, Attribute] = {LIBRARY: UnitAttr()}
+_UNIFORM: dict[str, Attribute] = {UNIFORM_RESULTS: UnitAttr()}
 
 
 def _facts(source: FunctionSource) -> FunctionFacts:

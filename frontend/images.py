@@ -147,10 +147,10 @@ def _coordinates(
 def _index(
     fb: FunctionBuilder, image: Image, dimension: int, index: Scalar, node: ast.AST
 ) -> SSAValue | None:
-    """Returns a coordinate as IR wants it; a negative literal counts from the end."""
+    """Returns a coordinate as IR wants it; a negative one that is known now counts from the end."""
     if fb.is_dry:
         return None
-    if index.const is not None and index.is_weak and int(index.const) < 0:
+    if index.const is not None and int(index.const) < 0:
         end = _extent_index(fb, image, dimension)
         offset = index_constant(fb, max(int(index.const), -LARGEST_EXTENT))
         return fb.emit(arith.AddiOp, [end, offset], IR_INDEX)

@@ -1,8 +1,8 @@
 """Elements of arrays, fixed arrays and tuples: ``a[i, j]``, and the attributes of arrays.
 
 Indices out of range are undefined for arrays (the device's robustness keeps them harmless) except that negative
-literals count from the end.  Indices into fixed arrays, which no robustness covers, are clamped unless they are
-known to be in range.
+numbers known now count from the end.  Indices into fixed arrays, which no robustness covers, are clamped unless they
+are known to be in range.
 """
 
 from __future__ import annotations

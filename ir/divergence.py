@@ -1,10 +1,10 @@
 """Finds barriers that some work-items of a group reach and others do not, as far as the IR shows it.
 
-A value is *divergent* where it is computed from a work-item's id, or is different for each work-item by its
-nature (the old value of an atomic, a shuffle).  A barrier under a condition, or in a loop, whose test is
-divergent is a fault.  What comes from memory counts as equal for all where its index does: only what can be
-seen is reported, so a program without findings may still be wrong.  `varying_values` takes the other side: what is
-not in its answer is equal for the whole work-group for certain.
+A value is *divergent* where it is computed from a work-item's id, or is different for each work-item by its nature
+(the old value of an atomic, a shuffle), but for what a function of the whole work-group gives.  A barrier under a
+condition, or in a loop, whose test is divergent is a fault.  What comes from memory counts as equal for all where its
+index does: only what can be seen is reported, so a program without findings may still be wrong.  `varying_values`
+takes the other side: what is not in its answer is equal for the whole work-group for certain.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from .call_graph import Function, SymbolTables, functions, has_body
-from .dialects.kernel import is_kernel
+from .dialects.kernel import UNIFORM_RESULTS, is_kernel
 from .dialects.spirv.attributes import ScopeAttr
 from .dialects.spirv.enums import Scope
 
@@ -181,7 +181,8 @@ class _Walk:
         found: dict[Operation, Operation] = {}
         walk = _Walk(self._symbols, found, self._callers, is_strict=self._is_strict)
         results = walk.run(callee, arguments, control)
-        self._mark(op.results, results)
+        if UNIFORM_RESULTS not in callee.attributes:
+            self._mark(op.results, results)
         if self._reports and found and control is not None:
             self._found.setdefault(op, control)
         elif self._reports:

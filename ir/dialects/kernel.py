@@ -73,6 +73,8 @@ NO_CONTRACTION = "kernel.no_contraction"
 """Unit, on any function: a multiplication and an addition must not become one operation."""
 LIBRARY = "kernel.library"
 """Unit, on helpers: a function of lapilli's own, such as a reduction of the work-group; messages name the call."""
+UNIFORM_RESULTS = "kernel.uniform_results"
+"""Unit, on helpers that a whole work-group calls: what they return is the same for all of its work-items."""
 OPT_LEVEL = "kernel.opt_level"
 """i32, on any function: 0 to 2, instead of the environment's level of optimisation."""
 SETTLES = "kernel.settles"
@@ -364,6 +366,7 @@ __all__ = [
     "PARAMETERS",
     "RANK",
     "SOURCE_NAME",
+    "UNIFORM_RESULTS",
     "WIDE",
     "Function",
     "GlobalRangeOp",

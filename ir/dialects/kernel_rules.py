@@ -25,6 +25,7 @@ from .kernel import (
     RANK,
     SETTLES,
     SOURCE_NAME,
+    UNIFORM_RESULTS,
     WIDE,
     Function,
     is_kernel,
@@ -32,8 +33,8 @@ from .kernel import (
 )
 
 _NAMES = (LINKAGE_NAME, SOURCE_NAME)
-_UNITS = (ANY_LOCAL_SIZE, ANY_RANK, LIBRARY, MASKED, NO_CONTRACTION, WIDE)
-_ON_ANY_FUNCTION = (*_NAMES, LIBRARY, NO_CONTRACTION, OPT_LEVEL, WIDE)
+_UNITS = (ANY_LOCAL_SIZE, ANY_RANK, LIBRARY, MASKED, NO_CONTRACTION, UNIFORM_RESULTS, WIDE)
+_ON_ANY_FUNCTION = (*_NAMES, LIBRARY, NO_CONTRACTION, OPT_LEVEL, UNIFORM_RESULTS, WIDE)
 
 
 def verify_attributes(op: Operation, *, of_passes: bool = False) -> None:
@@ -44,8 +45,8 @@ def verify_attributes(op: Operation, *, of_passes: bool = False) -> None:
     * `kernel.parameters` has one well-formed dictionary per argument, of the argument's kind and rank
     * `kernel.rank` is an i32 of 1 to 3; `kernel.any_local_size`, `kernel.any_rank`, `kernel.masked` and what may
       stand on any function are units
-    * `kernel.opt_level` is an i32 of 0 to 2; it, `kernel.library`, `kernel.no_contraction` and `kernel.wide` may
-      stand on any function
+    * `kernel.opt_level` is an i32 of 0 to 2; it, `kernel.library`, `kernel.no_contraction`, `kernel.uniform_results`
+      and `kernel.wide` may stand on any function
     * `kernel.local_size` is array<i32> of 1 to 3 positive sizes
     * what passes alone write is there where `of_passes` says so: `kernel.lanes` and `kernel.aligned_rows` are
       array<i32>, `kernel.settles` is an i32 of at least 1 on `scf.while`

@@ -101,3 +101,26 @@ def test_a_kernel_without_default_has_no_code_before_its_value_is_known():
 @lp.kernel
 def of_flag(x: lp.Array[lp.i32], flag: lp.Const[lp.bool_] = True):
     x[0] = 1 if flag else 2
+
+
+@lp.kernel
+def from_the_end(x: lp.In[lp.i32, 2], y: lp.Out[lp.i32], k: lp.Const[lp.i32]):
+    y[0] = x[k, k]
+    y[1] = x[0, lp.i32(-3)]
+    y[2] = (1, 2, 3)[k]
+    y[k] = lp.FixedArray[lp.i32, 3]((4, 5, 6))[k]
+
+
+from_the_end_of_wide = lp.kernel(index=lp.i64)(from_the_end.function)
+
+
+@pytest.mark.parametrize("kernel", [from_the_end, from_the_end_of_wide])
+@pytest.mark.parametrize("is_debug", [False, True])
+def test_a_negative_index_counts_from_the_end(device, kernel, is_debug):
+    if kernel is from_the_end_of_wide and not device.has(lp.Aspect.VK_INT64):
+        pytest.skip("the device lacks vk_int64")
+    x = lp.asarray(np.arange(12, dtype=np.int32).reshape(3, 4), device=device)
+    y = lp.zeros(6, lp.i32, device=device)
+    with lp.config.override(debug=is_debug):
+        kernel[1](x, y, -2)
+        assert y.numpy().tolist() == [6, 1, 2, 0, 5, 0]

@@ -6,6 +6,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.frontend.builder import build_module
+from lapilli.ir.aspects import Aspect
 
 CASES = []
 
@@ -68,6 +69,18 @@ def in_a_helper(x: lp.Array[lp.i32]):
     synchronise(x, lp.local_id(0))
 
 
+@wrong
+def under_a_scan(x: lp.Array[lp.i32]):
+    if lp.group.inclusive_scan(1, "add") > 3:
+        lp.barrier()
+
+
+@wrong
+def under_a_vote_of_the_sub_group(x: lp.Array[lp.i32]):
+    if lp.sub_group.any(x[lp.global_id(0)] > 3):
+        lp.barrier()
+
+
 @pytest.mark.parametrize("function", CASES, ids=[c.__name__ for c in CASES])
 def test_divergent_barrier_is_refused_at_the_barrier(function):
     with pytest.raises(lp.CompileError, match="not every work-item of the work-group reaches") as caught:
@@ -96,5 +109,17 @@ def uniform(x: lp.Array[lp.i32], n: lp.i32, flag: lp.bool_):
         lp.barrier()
 
 
-def test_barriers_that_all_reach_are_taken():
-    assert "gpu.barrier" in str(build_module([lp.kernel(uniform)]))
+def uniform_by_functions_of_the_group(x: lp.Array[lp.i32]):
+    value = x[lp.global_id(0)]
+    while lp.group.any(value > 3):
+        lp.barrier()
+        value -= 1
+    if lp.group.broadcast(value, 1) == lp.group.reduce(value, "max"):
+        lp.barrier()
+
+
+@pytest.mark.parametrize("function", [uniform, uniform_by_functions_of_the_group])
+@pytest.mark.parametrize("has_sub_groups", [False, True])
+def test_barriers_that_all_reach_are_taken(function, has_sub_groups):
+    optional = frozenset({Aspect.VK_SUBGROUP_ARITHMETIC} if has_sub_groups else ())
+    assert "gpu.barrier" in str(build_module([lp.kernel(function)], optional_aspects=optional))
