@@ -11,10 +11,11 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import AnyFloat, ComplexType, IndexType, IntegerType, ModuleOp, RankedStructure
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.parser import Parser, ParserState
@@ -51,7 +52,10 @@ class _Lexer(MLIRLexer):
     _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
 
     def lex(self) -> MLIRToken:
-        token = super().lex()
+        try:
+            token = super().lex()
+        except ParseError as error:
+            raise ParseError(error.span, _lexical(error)) from error
         # xDSL compares every value of an integer type with 2**width.
         if token.kind is MLIRTokenKind.BARE_IDENT and _WIDE_INTEGER.fullmatch(token.text):
             raise ParseError(token.span, "integer types this wide are not supported")
@@ -60,6 +64,15 @@ class _Lexer(MLIRLexer):
             raise ParseError(token.span, f"{token.text} is not supported; floats are f16, bf16, f32 and f64")
         return token
 
+
+def _lexical(error: ParseError) -> str:
+    """Returns a message of xDSL's lexer, one of which is a template that is never filled in."""
+    start = error.span.start
+    return error.msg.replace("{first_char}", str(error.span.input.content[start : start + 1]))
+
+
+MOST_ELEMENTS = 1 << 20
+"""Elements of a constant at most: a line of text can name any number, and each takes some 80 bytes here."""
 
 _WIDE_INTEGER = re.compile(r"[su]?i0*[1-9]\d{7,}")
 
@@ -82,6 +95,17 @@ class _Parser(Parser):
         if found.name.startswith(("gpu.", "memref.", "scf.", "spirv.")) and not self._is_behind_string():
             return _with_custom_syntax(found)
         return _without_promises(found) if name in _WITH_PROMISES else found
+
+    def _parse_dense_literal_type(self) -> RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType]:
+        start = self.pos
+        found = super()._parse_dense_literal_type()
+        count = prod(found.get_shape())
+        if count > MOST_ELEMENTS:
+            self.raise_error(
+                f"a constant has at most {MOST_ELEMENTS} elements, found {count}; pass them as an array",
+                start,
+            )
+        return found
 
     def parse_affine_map(self) -> AffineMap:
         from .upstream.affine import SemiAffineParser

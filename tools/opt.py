@@ -167,10 +167,11 @@ def transform_binary(data: bytes, name: str, options: OptOptions) -> str | bytes
     Without options that change constants, target ``mlir`` gives the `spirv` dialect.
 
     Raises:
-        InvalidError: bytes that are no module, or options that are for IR text.
+        InvalidError: bytes that are no module.
+        SpirvValidationError: a module that breaks a rule of SPIR-V; those of Vulkan do not count.
         KernelArgumentError: a SpecId that no constant has, or a value that is not of its type.
     """
-    data = _with_constants(data, options)
+    data = _with_constants(_validated(data, name), options)
     has_constants = options.set_spec_constants is not None or options.freeze_spec_constants
     if not options.passes and (options.target == "spirv" or has_constants):
         return data
@@ -185,6 +186,24 @@ def transform_binary(data: bytes, name: str, options: OptOptions) -> str | bytes
     except InvalidError as error:
         raise InvalidError(f"{name}: {error}", code=error.code) from error
     return _run(module, _context(), passes, options)
+
+
+def _validated(data: bytes, name: str) -> bytes:
+    """Returns a module that SPIRV-Tools finds valid, by the rules of its version alone: it may be for another API."""
+    from ..spirv.binary import parse
+    from ..spirv.errors import SpirvValidationError
+    from ..spirv.tools import spirv_tools
+
+    try:
+        version = parse(data).version
+        finding = spirv_tools().validate(data, f"spv{version[0]}.{version[1]}", scalar_block_layout=True)
+    except InvalidError as error:
+        raise InvalidError(f"{name}: {error}", code=error.code) from error
+    if finding is not None:
+        number = finding.instruction_ordinal
+        place = "" if number is None else f"instruction {number}: "
+        raise SpirvValidationError(f"{name}: not valid: {place}{finding.message}", instruction_ordinal=number)
+    return data
 
 
 def _with_constants(data: bytes, options: OptOptions) -> bytes:
@@ -249,26 +268,49 @@ def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> 
     from ..passes.lower_upstream import lower_upstream
     from ..passes.pipeline import compile_module
     from ..spirv.build_image import build_image
-    from ..spirv.emit import emit
 
     ready = [op for op in module.body.ops if isinstance(op, spirv.ModuleOp)]
     if len(ready) == 1:
-        return emit(ready[0], _environment_of(ready[0])).binary
+        return _written(ready[0])
     lower_upstream(module)
     env = TargetEnv()
     result = compile_module(module, env, of_passes=True, after_pass=after_pass)
     for diagnostic in result.diagnostics:
         click.echo(warning_text(diagnostic), err=True)
-    if len(result.splits) != 1:
+    if len(result.splits) > 1:
         raise InvalidError(
             f"the module makes {len(result.splits)} device images, expected one; "
             "run split-modules and compile the modules that it makes one by one"
         )
-    if not result.splits[0].kernels:
+    if not result.splits or not result.splits[0].kernels:
         raise InvalidError(
             "the module has no kernel, which a SPIR-V module for Vulkan needs; mark one with the attribute gpu.kernel"
         )
     return build_image(result.splits[0], env).spirv
+
+
+def _written(module: spirv.ModuleOp) -> bytes:
+    """Returns the binary of a module that the user wrote, so that what is wrong with it is the user's."""
+    from ..spirv.emit import emit
+    from ..spirv.emit_context import EmissionError
+
+    try:
+        data = emit(module, _environment_of(module)).binary
+    except EmissionError as error:
+        message = error.message.removeprefix("internal error: ")
+        raise _WrittenError(message, error.operation or module, error.location) from error
+    try:
+        return _validated(data, "the SPIR-V of this module")
+    except BuildError as error:
+        raise _WrittenError(error.message, module) from error
+
+
+class _WrittenError(BuildError):
+    """A `spirv.module` in the input that makes no SPIR-V."""
+
+    def __init__(self, message: str, operation: Operation, location: Location | None = None) -> None:
+        super().__init__(message, location=location)
+        self.operation = operation
 
 
 def _environment_of(module: spirv.ModuleOp) -> TargetEnv:
@@ -311,4 +353,15 @@ def _decoded(data: bytes, file: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise InvalidError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise _not_text(data, file, error) from error
+
+
+def _not_text(data: bytes, file: str, error: UnicodeDecodeError) -> BuildError:
+    from ..ir.errors import Diagnostic, Location
+
+    before = data[: error.start].decode()
+    place = Location(
+        "<stdin>" if file == "-" else file, before.count("\n") + 1, len(before) - before.rfind("\n")
+    )
+    message = f"this is not UTF-8 text: {error.reason}; a SPIR-V module begins with the word 0x07230203"
+    return BuildError(message, diagnostics=(Diagnostic(message, place),))

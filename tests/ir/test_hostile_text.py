@@ -105,3 +105,19 @@ def test_floats_that_xdsl_cannot_print(kind: str) -> None:
 def test_deep_nesting(nested: str) -> None:
     with pytest.raises(Error):
         parse_module(f"func.func @f() attributes {{a = {nested}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("%%", "1:1: error: Expected suffix identifier after %"),
+        ("module {\n  #! = 1\n}", "2:3: error: Expected suffix identifier after #"),
+        (
+            "func.func @f() attributes {x = dense<0> : vector<100000x100000xi32>} { return }",
+            "1:43: error: a constant has at most 1048576 elements, found 10000000000; pass them as an array",
+        ),
+    ],
+)
+def test_what_xdsl_would_not_say(text: str, message: str) -> None:
+    with pytest.raises(Error, match=re.escape(message)):
+        parse_module(text)

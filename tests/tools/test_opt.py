@@ -133,6 +133,34 @@ def test_a_spirv_module_keeps_its_version(named: str, written: int) -> None:
     assert tuple(result.stdout_bytes[4:8]) == (0, written, 1, 0)
 
 
+def test_a_spirv_module_that_makes_none_is_the_users() -> None:
+    triple = "vce_triple = #spirv.vce<v1.3, [Shaders], []>"
+    unknown = opt("-t", "spirv", stdin=SPIRV_MODULE.replace("GLSL450>}>", f"GLSL450>, {triple}}}>"))
+    assert unknown.exit_code == 1
+    assert unknown.stderr.startswith(
+        "<stdin>:2:5: error: cannot emit 'spirv.module' as SPIR-V: vce_triple names"
+    )
+    twice = SPIRV_MODULE.replace("LocalSize>,", "ContractionOff>,").replace(
+        "[1 : i32, 1 : i32, 1 : i32]", "[]"
+    )
+    invalid = opt("-t", "spirv", stdin=twice.replace("<GLSL450>", "<OpenCL>"))
+    assert invalid.exit_code == 1
+    assert invalid.stderr.startswith("<stdin>:2:5: error: the SPIR-V of this module: not valid: ")
+
+
+@pytest.mark.parametrize("options", [[], ["-t", "spirv"], ["--freeze-spec-constants"], ["-p", "cse"]])
+def test_binaries_are_verified(options: list[str]) -> None:
+    """Also where they are only passed on."""
+    module = (Path(__file__).parents[1] / "shaders" / "saxpy.spv").read_bytes()
+    assert opt(*options, stdin=module).exit_code == 0
+    cut = opt(*options, stdin=module[:296])
+    assert (cut.exit_code, cut.stdout_bytes) == (1, b"")
+    assert "<stdin>: OpName has 3 words, but only 2 are left (at word 72)" in cut.stderr
+    invalid = opt(*options, stdin=module[:-4])  # without OpFunctionEnd
+    assert (invalid.exit_code, invalid.stdout_bytes) == (1, b"")
+    assert "error: <stdin>: not valid: Missing OpFunctionEnd at end of module" in invalid.stderr
+
+
 def test_text_in_a_spv_file_is_no_module(tmp_path: Path) -> None:
     file = tmp_path / "k.spv"
     file.write_text("OpCapability Shader")
@@ -216,7 +244,8 @@ def test_an_unknown_pass_lists_the_known_ones(file: Path) -> None:
     ("data", "message"),
     [
         (b"\x03\x02\x23\x07\x00", "a SPIR-V module has whole words"),
-        (b"\xff\xfe", "is not UTF-8 text: invalid start byte at byte 0"),
+        (b"\xff\xfe", "<stdin>:1:1: error: this is not UTF-8 text: invalid start byte"),
+        (b"module {\n  \xe9 }", "<stdin>:2:3: error: this is not UTF-8 text"),
     ],
 )
 def test_input_that_is_no_text_is_refused(data: bytes, message: str) -> None:
@@ -232,6 +261,9 @@ def test_files_that_cannot_be_read_or_written(file: Path, tmp_path: Path) -> Non
 
 def test_a_module_without_kernels_makes_no_spirv() -> None:
     result = opt("-t", "spirv", stdin="func.func @f() attributes {aspect.external} {\n  func.return\n}\n")
+    assert result.exit_code == 1
+    assert "the module has no kernel" in result.stderr
+    result = opt("-t", "spirv", stdin="func.func @f() {\n  func.return\n}\n")
     assert result.exit_code == 1
     assert "the module has no kernel" in result.stderr
 
