@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -116,6 +117,20 @@ STANDARD_LIBRARY_SEAMS = (
 
 WITHOUT_XDSL = ("vk_runtime", *STANDARD_LIBRARY_SEAMS, "spirv.binary", "spirv.reflect", "spirv.tables")
 """Folders and modules that never load xdsl (190 ms), not through what they import either."""
+
+
+def _listed(text: str, begin: str, end: str) -> set[str]:
+    """The modules that a part of ARCHITECTURE.md names."""
+    part = text[text.index(begin) :]
+    return set(re.findall(r"`(\w+)`", part[: part.index(end)]))
+
+
+def test_the_lists_of_the_document_are_these() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    of_ir = _listed(text, "**What `vk_runtime` may import of `ir`:**", "These are") - {"vk_runtime", "ir"}
+    assert of_ir == {name.removeprefix("ir.") for name in MAY_IMPORT["vk_runtime"] if name.startswith("ir.")}
+    roots = _listed(text, "- compiling and launching:", "`tests/test_layering.py`")
+    assert roots == {name.removeprefix("frontend.") for name in COMPOSITION_ROOTS}
 
 
 def sources() -> Iterator[tuple[str, Path]]:
