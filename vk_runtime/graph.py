@@ -1,7 +1,7 @@
 """Graphs: commands that are recorded once and then submitted again and again, by one call.
 
-``with lp.graph() as g`` records what this thread launches, copies and fills into command buffers that stay; nothing
-runs.
+``with lp.graph() as g`` records what the block launches, copies and fills into command buffers that stay; nothing runs.
+See `graph_recording` for what other threads and tasks do meanwhile.
 `Graph.replay` checks that the arrays are still there and submits: its cost hardly depends on the number of commands.
 """
 
@@ -74,7 +74,7 @@ class Graph(
             graph_recording.begin(self)
             return self
         except BaseException:  # Ctrl-C: the block is not entered, so nothing would end the recording
-            graph_recording.end()
+            graph_recording.end(self)
             raise
 
     @user_facing
@@ -84,7 +84,7 @@ class Graph(
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        graph_recording.end()
+        graph_recording.end(self)
         self._state = "failed"
         if error is None:
             try:

@@ -1,12 +1,17 @@
-"""Whether this thread records a graph, for the places where commands are made.
+"""Whether a graph is being recorded, for the places where commands are made.
 
 Those places ask ``active`` first, a plain set, so that a launch outside of any graph pays for one look at it.
+
+A graph takes what its ``with`` block launches: in the thread that entered it and, where the block awaits, in the task
+of asyncio that did and in those that it starts.  Other tasks of the thread come in between and know nothing of it.
 """
 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+import weakref
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..ir.errors import InvalidError
 
@@ -14,36 +19,44 @@ if TYPE_CHECKING:
     from .graph import Graph
 
 
-class _State(threading.local):
-    graph: Graph | None = None
+class _Recording(NamedTuple):
+    graph: weakref.ref[Graph]
+    """A task that is started in the block may live for long, and has a copy of this."""
+    thread: int
 
 
-_state = _State()
+_recording: ContextVar[_Recording | None] = ContextVar("lapilli: the graph that is recorded", default=None)
 
 active: set[int] = set()
-"""The threads that record a graph.  A count would be wrong after a Ctrl-C between counting and the rest."""
+"""The ids of the graphs that are recorded.  A count would be wrong after a Ctrl-C between counting and the rest."""
 
 
 def recorder() -> Graph | None:
-    """Returns the graph that this thread records."""
-    return _state.graph
+    """Returns the graph that takes what is launched here."""
+    found = _recording.get()
+    if found is None or found.thread != threading.get_ident():
+        return None
+    graph = found.graph()
+    return graph if id(graph) in active else None
 
 
 def begin(graph: Graph) -> None:
-    """Makes this thread record its commands into `graph`."""
-    active.add(threading.get_ident())
-    _state.graph = graph
+    """Has a graph take what is launched here."""
+    active.add(id(graph))
+    _recording.set(_Recording(weakref.ref(graph), threading.get_ident()))
 
 
-def end() -> None:
-    """Makes this thread's commands run again."""
-    _state.graph = None
-    active.discard(threading.get_ident())
+def end(graph: Graph) -> None:
+    """Makes commands run again, wherever the block was entered."""
+    active.discard(id(graph))
+    found = _recording.get()
+    if found is not None and found.graph() is graph:
+        _recording.set(None)
 
 
 def refuse(what: str) -> None:
-    """Raises InvalidError where this thread records a graph, in which `what` has no place."""
-    if active and _state.graph is not None:
+    """Raises InvalidError where a graph is recorded, in which `what` has no place."""
+    if active and recorder() is not None:
         raise InvalidError(
             f"{what} cannot be recorded in a graph, which holds what runs on the device at each replay: launches, "
             "copies between arrays of one device, fills; do it before the with block, or after g.replay()",

@@ -164,8 +164,8 @@ def test_an_interruption(name: str, what: str, is_gpu: bool) -> None:
     for count in range(first % STEP, 10_000, STEP):
         where = f"point {count}"
         is_interrupted = interrupted_at(count, operation, instead=instead)
-        if graph_recording.recorder() is not None:
-            graph_recording.end()  # Ctrl-C came before the block was entered, or while it was left
+        if (graph := graph_recording.recorder()) is not None:
+            graph_recording.end(graph)  # Ctrl-C came before the block was entered, or while it was left
         require_whole(device, driver, where)
         operation()
         require_whole(device, driver, where)

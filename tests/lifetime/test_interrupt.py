@@ -236,7 +236,7 @@ def test_an_interrupt_anywhere_in_a_replay(device):
 
 def test_a_recording_that_ends_before_it_began_leaves_the_next_alone(device):
     x = lp.zeros(64, device=device)
-    graph_recording.end()  # as where Ctrl-C comes first
+    graph_recording.end(lp.graph())  # as where Ctrl-C comes first
     with lp.graph() as g:
         add_one[64](x)
     assert (x.numpy() == 0).all()
@@ -253,8 +253,8 @@ def test_an_interrupt_while_a_graph_is_recorded_records_nothing_more(device):
 
     for count in range(10_000):
         is_interrupted = interrupted_at(count, record)
-        if graph_recording.recorder() is not None:
-            graph_recording.end()  # it came before the block was entered, or while it was left
+        if (graph := graph_recording.recorder()) is not None:
+            graph_recording.end(graph)  # it came before the block was entered, or while it was left
         if not is_interrupted:
             break
     assert count > 20
