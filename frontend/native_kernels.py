@@ -81,7 +81,12 @@ def _kernel_of(what: str, native: object, ctx: Context) -> Kernel:
     try:
         return bundle.ext_oneapi_get_kernel(second)
     except UnknownKernelError as error:
-        raise InvalidError(f"{what}: {error.message}") from error
+        if second in bundle.left_out:
+            raise InvalidError(f"{what}: {error.message}") from error
+        names = ", ".join(sorted(bundle.get_kernel_names()))
+        raise InvalidError(
+            f"{what}: the module has no entry point {second!r}; it has {names or 'none'}"
+        ) from error
 
 
 def _known_kernel(what: str, native: object, ctx: Context) -> Kernel:

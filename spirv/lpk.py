@@ -182,10 +182,10 @@ class LpkFile:
         """Identifies the header."""
         try:
             self.header = decode(LpkHeader, json.loads(text))
-            self._check()
         # RecursionError: brackets nested without end.
         except (ValueError, RecursionError) as error:
             raise self.error(f"its header cannot be read: {error}") from error
+        self._check()
 
     @staticmethod
     def open(path: Path | Traversable) -> LpkFile:

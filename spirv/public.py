@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from ..ir.errors import Diagnostic, InvalidError, LinkError
+from ..ir.errors import Diagnostic, InvalidError, KernelArgumentError, LinkError
 from . import linker
 from .assembly import assembled
 from .binary import parse
@@ -127,7 +127,13 @@ def set_spec_constant_defaults(binary: bytes, values: Mapping[int, SpecValue]) -
         KernelArgumentError: no constant has a SpecId, or a value is not of its type.
         SpirvError: the bytes are no module; an InvalidError.
     """
-    return _set_defaults(_bytes(binary), values)
+    data = _bytes(binary)
+    if not isinstance(values, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
+        raise KernelArgumentError(
+            f"lp.spirv.set_spec_constant_defaults: expected values by SpecId, {{0: 1.5}}, found {values!r:.60} of type "
+            f"{type(values).__name__}"
+        )
+    return _set_defaults(data, values)
 
 
 def _bytes(binary: object) -> bytes:

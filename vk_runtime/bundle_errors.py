@@ -28,13 +28,22 @@ _REMEDIES = {
     BundleState.EXECUTABLE: "get an earlier state with lp.get_kernel_bundle(…, state=…)",
     BundleState.SOURCE: "lp.build makes an executable bundle of it",
 }
+"""How to get on from a state."""
+_SETTER = "KernelBundle.set_specialization_constant"
+_OTHER_REMEDIES = {
+    (_SETTER, BundleState.OBJECT): "set it on the input bundle, then build that",
+    (_SETTER, BundleState.EXECUTABLE): "set it on the input bundle, then build that",
+    (_SETTER, BundleState.SOURCE): "give lp.build props=[lp.SpecValues({name: value})]",
+}
+"""What to do instead of a call, where it is not that."""
 
 
 def wrong_state(what: str, state: BundleState, *expected: BundleState) -> ConstraintError:
     """Returns the error for `what` on a bundle of a state that does not have it."""
     wanted = " or ".join(other.name for other in expected)
+    remedy = _OTHER_REMEDIES.get((what, state), _REMEDIES[state])
     return ConstraintError(
-        f"{what} does not exist for a kernel bundle in state {state.name}; expected {wanted} ({_REMEDIES[state]})"
+        f"{what} does not exist for a kernel bundle in state {state.name}; expected {wanted} ({remedy})"
     )
 
 

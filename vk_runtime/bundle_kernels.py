@@ -116,10 +116,25 @@ def stands_for(kernel: object, id_: KernelId) -> bool:
     return given_id(kernel) is id_
 
 
-def listing(ids: Sequence[KernelId]) -> str:
-    """Returns what a bundle has, for messages."""
+def listing(ids: Sequence[KernelId], absent: object = None) -> str:
+    """Returns what a bundle has, for messages.
+
+    Args:
+        ids: of its kernels.
+        absent: what was looked for; a kernel of the same name that it is not is told apart.
+    """
     names = ", ".join(sorted(id_.qualified_name for id_ in ids))
-    return f"it has {names}" if names else "it has none"
+    twin = next((id_ for id_ in ids if id_.qualified_name == getattr(absent, "qualified_name", None)), None)
+    if twin is None:
+        return f"it has {names}" if names else "it has none"
+    if twin.origin is None:
+        why = "another definition of it; get a bundle of this one"
+    else:
+        why = (
+            "one from a bundle file, which was loaded before this one was defined, or has other parameters; import "
+            "the kernel's module first"
+        )
+    return f"it has {names}, but of the same name {why}"
 
 
 def shown(kernel: object) -> str:

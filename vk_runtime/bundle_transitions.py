@@ -30,6 +30,8 @@ from .requirements import require_device
 from .spec_values import SpecValues
 from .toolchain import Toolchain
 
+_JOINED = BundleState.INPUT, BundleState.OBJECT, BundleState.EXECUTABLE
+
 logger = logger_of(__name__)
 
 
@@ -71,7 +73,9 @@ def join_bundles(bundles: object, state: object) -> KernelBundle | None:
     first = parts[0]
     expected = first.state if state is None else state
     for part in parts:
-        if part.state is BundleState.SOURCE or part.state is not expected:
+        if part.state is BundleState.SOURCE:
+            raise wrong_state("join", part.state, *_JOINED)
+        if part.state is not expected:
             raise ConstraintError(
                 f"join: expected kernel bundles in one state, {expected.name}; found one in {part.state.name}"
             )
@@ -80,7 +84,7 @@ def join_bundles(bundles: object, state: object) -> KernelBundle | None:
         if set(part.devices) != set(first.devices):
             raise InvalidError(
                 "join: expected kernel bundles for the same devices; found "
-                f"{_names(first.devices)} and {_names(part.devices)}"
+                f"{_names(first.devices)} and {_names(part.devices)}; make all with the same devs="
             )
     _require_one_version("join", parts, first.devices)
     values = SpecValues.merged("join", [part.spec_values for part in parts])
@@ -309,7 +313,9 @@ def _bundles(what: str, values: object, state: BundleState | None) -> list[Kerne
 
 def _same_context(what: str, parts: Sequence[KernelBundle]) -> None:
     if any(part.context is not parts[0].context for part in parts):
-        raise InvalidError(f"{what}: expected kernel bundles of one context, found several contexts")
+        raise InvalidError(
+            f"{what}: expected kernel bundles of one context, found several contexts; make all with the same lp.Context"
+        )
 
 
 def _names(devices: Iterable[Device]) -> str:

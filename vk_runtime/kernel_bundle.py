@@ -205,7 +205,8 @@ class KernelBundle(
         if found is None:
             self._refuse(kernel)
             raise UnknownKernelError(
-                f"KernelBundle.get_kernel: the bundle has no kernel {shown(kernel)}; {listing(self.kernel_ids)}"
+                f"KernelBundle.get_kernel: the bundle has no kernel {shown(kernel)}; "
+                f"{listing(self.kernel_ids, kernel)}"
             )
         return make_kernel(self, found)
 
@@ -327,7 +328,7 @@ class KernelBundle(
         if not holding:
             self._refuse(kernel)
             raise KernelNotFoundError(
-                f"kernel '{kernel.qualified_name}' is not in the kernel bundle; {listing(self.kernel_ids)}"
+                f"kernel '{kernel.qualified_name}' is not in the kernel bundle; {listing(self.kernel_ids, kernel)}"
             )
         for image in sorted(holding, key=lambda image: (image.format != "native", not image.frozen)):
             if device in self._devices and image.is_compatible(device) and self.takes_values(image):

@@ -123,6 +123,13 @@ def padded(kernel: KernelInfo, extents: tuple[int, ...]) -> tuple[int, ...]:
     return (1,) * (kernel.abi.rank - len(extents)) + extents if kernel.has_any_rank else extents
 
 
+def _unpadded(kernel: KernelInfo, *parts: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Returns sizes for messages, without the ones in front that all of them have; see `padded`."""
+    most = len(parts[0]) - 1 if kernel.has_any_rank else 0
+    count = next((i for i in range(most) if any(part[i] != 1 for part in parts)), most)
+    return [part[count:] for part in parts]
+
+
 def default_local_size(range_: Sequence[int], limits: DeviceLimits) -> tuple[int, ...]:
     """Returns the local size of a launch that names none: powers of two, the last dimension widest.
 
@@ -189,10 +196,11 @@ def plan_launch(
     groups = tuple(-(-n // size) for n, size in zip(invocations, sizes, strict=True))
     rounded = tuple(count * size for count, size in zip(groups, sizes, strict=True))
     if rounded != invocations and (is_nd_range or not kernel.abi.is_masked):
-        reason = "in an nd_range" if is_nd_range else "because its work-items work together"
+        reason = "in an nd_range" if is_nd_range else "as it runs whole work-groups only"
+        wanted, found, remedy = _unpadded(kernel, sizes, extents, rounded)
         raise NdRangeError(
-            f"kernel '{kernel.name}' needs a range that is a multiple of its local size {sizes} {reason}; "
-            f"found {extents}, use {rounded}"
+            f"kernel '{kernel.name}' needs a range that is a multiple of its local size {wanted} {reason}; "
+            f"found {found}, use {remedy}"
         )
     if any(extent > 1 << (kernel.abi.index_bits - 1) for extent in rounded):
         raise NdRangeError(

@@ -55,6 +55,13 @@ def test_the_file_itself_loads(good, path):
     assert load(path, good) is None
 
 
+def test_an_error_says_once_what_to_do(good, path):
+    for wrong in (good[:-1], good + b"x"):
+        error = load(path, wrong)
+        assert error is not None and "bytes of code" in str(error)
+        assert str(error).count("bundle file") == 1 and str(error).count("make it again") == 1
+
+
 def test_every_cut(good, path):
     cuts = {*range(80), *random.Random(1).sample(range(80, len(good)), 40), len(good) - 1}
     for size in sorted(cuts):

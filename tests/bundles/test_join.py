@@ -59,6 +59,12 @@ def test_states_do_not_mix(context):
                     lp.join([get(context, first), get(context, second)])
         with pytest.raises(TypeError, match="one state"):
             lp.join([get(context, first)], state=STATES[STATES.index(first) - 1])
+    source = lp.create_kernel_bundle_from_source(context, lp.SourceLanguage.PYTHON, "")
+    for several in ([source], [source, source], [get(context, INPUT), source]):
+        with pytest.raises(
+            TypeError, match="join does not exist for a kernel bundle in state SOURCE; expected INPUT"
+        ):
+            lp.join(several)
     for wrong in (3, [3], "x", [None]):
         with pytest.raises(TypeError, match="join"):
             lp.join(wrong)

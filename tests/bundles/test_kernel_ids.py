@@ -120,6 +120,34 @@ else:
 """)
 
 
+@pytest.mark.behaviour("KID-03", "IMG-03")
+def test_a_bundle_tells_a_new_definition_from_its_own(device, context):
+    """Both have one qualified name, so the name alone does not say why the kernel is not there."""
+
+    def define(value: int):
+        @lp.kernel
+        def k(x: lp.Array[lp.i32]):
+            x[lp.global_id(0)] = value
+
+        return k
+
+    first = define(1)
+    bundle = lp.get_kernel_bundle(context, state=lp.BundleState.EXECUTABLE, kernel=first)
+    second = define(2)
+    queue, x = lp.Queue(device, context=context), lp.zeros(4, lp.i32, device=device)
+    with (
+        pytest.raises(lp.KernelNotFoundError, match="but of the same name another definition of it"),
+        queue.submit() as h,
+    ):
+        h.use_kernel_bundle(bundle)
+        h.parallel_for(4, second, x)
+    with pytest.raises(lp.UnknownKernelError, match="get a bundle of this one"):
+        bundle.get_kernel(second)
+    with pytest.raises(lp.UnknownKernelError) as caught:
+        bundle.get_kernel("other")
+    assert "of the same name" not in str(caught.value)
+
+
 @pytest.mark.behaviour("KID-08")
 def test_kernels_without_a_name_of_their_own_need_one(device):
     """Closures of one ``def`` are told apart by ``name=``, before and after they were launched."""

@@ -104,6 +104,15 @@ def test_members_exist_in_their_states_only(context, member, state):
     assert member in str(caught.value) and state.name in str(caught.value)
 
 
+@pytest.mark.behaviour("SC-16", "ST-12")
+@pytest.mark.parametrize(
+    ("state", "remedy"), [(OBJECT, "input bundle"), (EXECUTABLE, "input bundle"), (SOURCE, "lp.SpecValues")]
+)
+def test_what_to_do_instead_of_setting_a_constant_leads_to_it(context, state, remedy):
+    with pytest.raises(TypeError, match=f"in state {state.name}; expected INPUT .*{remedy}"):
+        bundle_in(context, state).set_specialization_constant(kernels.COEFF, 2.0)
+
+
 @pytest.mark.behaviour("KB-12")
 def test_a_source_bundle_says_where_it_belongs(context, device):
     bundle = bundle_in(context, SOURCE)

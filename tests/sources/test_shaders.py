@@ -224,6 +224,10 @@ def test_the_last_dimension_is_x(device, queue, shader):
     np.testing.assert_array_equal(out.numpy(), x + 100 * y + 10000 * z)
     with pytest.raises(lp.NdRangeError, match="multiple of its local size"):
         queue.parallel_for((3, 4, 7), shader("ids_3d"), out)
+    whole = r"local size \(\d+,\) as it runs whole work-groups only; found \(7,\), use \(\d+,\)"
+    table = lp.zeros(20, lp.f32, device=device)
+    with pytest.raises(lp.NdRangeError, match=whole):
+        queue.parallel_for(7, shader("uniform_buffer"), table, lp.zeros(32, lp.f32, device=device))
     with pytest.raises(lp.NdRangeError, match="requires local size"):
         queue.parallel_for(lp.NdRange(shape, (1, 4, 2)), shader("ids_3d"), out)
 

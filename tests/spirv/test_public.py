@@ -107,6 +107,8 @@ def test_mistakes() -> None:
         lp.spirv.freeze_spec_constants(b"no module")
     with pytest.raises(lp.KernelArgumentError, match="SpecId 0; it has none"):
         lp.spirv.set_spec_constant_defaults(USER, {0: 1})
+    with pytest.raises(lp.KernelArgumentError, match=r"values by SpecId, \{0: 1\.5\}, found 3 of type int"):
+        lp.spirv.set_spec_constant_defaults(USER, 3)  # type: ignore[arg-type]
 
 
 def test_invalid_input_is_refused() -> None:
