@@ -67,11 +67,18 @@ def member_type(kind: Type) -> Attribute:
     assert isinstance(kind, StructType)
     members = [StructMember(member_type(f.type), f.offset_bytes) for f in kind.fields]
     end = kind.fields[-1].offset_bytes + size_of(kind.fields[-1].type)
-    natural = max(alignment_of(f.type) for f in kind.fields)
+    natural = _natural_alignment(kind)
     if -(-end // natural) * natural != kind.size_bytes:
         # Padding that an alignment asks for: said with bytes where no device needs to load them.
         members.append(_padding(end, kind.size_bytes, natural))
     return SpirvStructType.get(members, kind.name if kind.name.isascii() else "")
+
+
+def _natural_alignment(kind: Type) -> int:
+    """Returns the alignment that a type has without what `Aligned` and ``align=`` ask for: its largest scalar's."""
+    if isinstance(kind, StructType):
+        return max(_natural_alignment(f.type) for f in kind.fields)
+    return alignment_of(kind)
 
 
 def _padding(start: int, stop: int, alignment: int) -> StructMember:

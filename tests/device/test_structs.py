@@ -97,6 +97,38 @@ def test_storing_a_field_leaves_the_rest(device):
     np.testing.assert_array_equal(array.numpy(), host)
 
 
+@lp.struct
+class Padded:
+    """Ends behind its last member, as the alignment of a struct in it asks for."""
+
+    wide: Wide
+    last: lp.f32
+
+
+@lp.struct
+class Outer:
+    padded: Padded
+    number: lp.i32
+
+
+@lp.kernel
+def number(a: lp.Array[Padded], b: lp.Array[Outer]):
+    i = lp.global_id(0)
+    a[i].last = 1.0 + i
+    a[i].wide.b.y = 2.0 + i
+    b[i].number = i
+    b[i].padded.last = 3.0 + i
+
+
+def test_padding_for_the_alignment_of_a_member(device):
+    a, b = lp.zeros(3, Padded, device=device), lp.zeros(3, Outer, device=device)
+    number[3](a, b)
+    np.testing.assert_array_equal(a.numpy()["last"], [1, 2, 3])
+    np.testing.assert_array_equal(a.numpy()["wide"]["b"], [[0, 2], [0, 3], [0, 4]])
+    np.testing.assert_array_equal(b.numpy()["number"], range(3))
+    np.testing.assert_array_equal(b.numpy()["padded"]["last"], [3, 4, 5])
+
+
 @lp.kernel
 def choose(out: lp.Out[Material], n: lp.i32):
     i = lp.global_id(0)
