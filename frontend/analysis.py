@@ -68,7 +68,7 @@ class FunctionFacts:
         last = id(statements[-1])
         key = id(statements[0]), last, len(statements)
         if key not in self._reads:
-            # Whoever asks for the rest of a body asks for every shorter rest next.
+            # The caller asks for the rest behind each statement in turn, so all of them are computed at once.
             found = NO_NAMES
             for count, statement in enumerate(reversed(statements), start=1):
                 names = self.names[id(statement)].reads

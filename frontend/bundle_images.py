@@ -102,7 +102,7 @@ def bundle_of(
     return build_bundle(bundle, None, (), toolchain)
 
 
-# ---- selectors ----
+# Selectors
 
 
 def selected_bundle(
@@ -129,7 +129,7 @@ def selected_bundle(
         # Only images with kernels are left when a bundle is linked.
         kept = [made for made in objects if made.kernels and selector(_linked_preview(made, devices))]
     for made in kept:
-        _ = made.binary  # compiled here
+        _ = made.binary  # reading it compiles the image
     bundle = make_bundle(ctx, devices, BundleState.OBJECT, kept)
     if state is BundleState.OBJECT:
         return bundle

@@ -32,7 +32,7 @@ from .bundle_images import (
 from .bundle_toolchain import toolchain
 from .units import all_kernels, find_id, id_of
 
-# ---- kernel ids ----
+# Kernel ids
 
 
 @user_facing
@@ -55,7 +55,7 @@ def get_kernel_ids() -> list[KernelId]:
     return [id_of(kernel) for kernel in all_kernels()]
 
 
-# ---- getting bundles ----
+# Getting bundles
 
 
 @user_facing
@@ -205,7 +205,7 @@ def is_compatible(
     return _have_all(what, wanted, (device() if dev is None else dev,), BundleState.EXECUTABLE)
 
 
-# ---- from state to state ----
+# From state to state
 
 
 @user_facing

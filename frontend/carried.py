@@ -42,7 +42,7 @@ class SetInside:
         """Makes them unset where the loop has not set them: all but those of `but`, none where that is None."""
         for name in () if but is None else self.names - but:
             value = fb.env[name]
-            # What is handed on stays with it: a jump elsewhere may leave the loop with it.
+            # The carried value is kept beside it, because another jump may leave the loop with the variable set.
             fb.env[name] = (
                 value if isinstance(value, Unset) else Unset(node, "on every path to this place", value)
             )
@@ -64,7 +64,7 @@ def set_inside(
     """
     unset = unset_before(fb, node, live)
     if isinstance(node, ast.While):
-        unset -= stored_names(node.test)  # these are `set_by_test`'s
+        unset -= stored_names(node.test)  # `set_by_test` decides about these
     if not unset:
         return SetInside()
     exits = loop_exits(node, runs_a_round=runs_a_round)
@@ -183,7 +183,7 @@ def final_values(fb: FunctionBuilder, carried: Carried) -> list[SSAValue]:
             binding = binding.value
         values = None if isinstance(binding, Unset) else ir_leaves(fb, binding)
         if values is None:
-            # Unset at the end of a round that jumped away: what it had is as good as anything.
+            # Unset at the end of a round that jumped away: nobody reads it, so any value of its type will do.
             values = ir_leaves(fb, shape)
         assert values is not None
         leaves.extend(values)

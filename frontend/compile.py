@@ -43,8 +43,8 @@ logger = logger_of(__name__)
 
 compile_lock = threading.RLock()
 """One compilation at a time: the compiler is pure Python, so a second one would only make both slower."""
-if hasattr(os, "register_at_fork"):  # the child would find it taken by a thread that it has not got
-    _forking = HeldLocks()  # which knows whether it was: this may be imported while another thread forks
+if hasattr(os, "register_at_fork"):  # else a child could find it held by a thread that it lacks
+    _forking = HeldLocks()  # notes who took it: another thread may fork during this import
 
     def _before_fork() -> None:
         _forking.begin()
@@ -258,7 +258,7 @@ def _compile(
 
     with (
         collector_paused(),
-        deferred_definitions(),  # of parts that this kernel is the first to need
+        deferred_definitions(),  # for compiler modules that this kernel is the first to import
         own_attributes(),
         refusing_depth([kernel]),
         reporting_faults(kernel.name, env, kernel.source.text, ir),
@@ -303,7 +303,7 @@ def _compile_now(
 
 def _link_object(kernel: KernelFunction, compiled: Executable, device: Device) -> Executable:
     """Returns what a kernel bundle compiled and nobody has linked yet, linked."""
-    captures = replace(compiled.captures)  # those of the bundle's image stay its own
+    captures = replace(compiled.captures)  # a copy: linking must not change those of the bundle's image
     image = _linked(kernel, compiled.image, captures, device)
     return Executable(image, image.kernel(compiled.kernel.name), captures)
 

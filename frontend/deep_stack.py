@@ -36,7 +36,7 @@ def with_deep_stack(compute: Callable[[], T]) -> T:
     except RecursionError:
         if threading.current_thread().name == _NAME:
             raise
-    # Outside of the handler, whose traceback holds every frame.
+    # Outside of the `except`: the traceback in there would keep every frame alive.
     return _in_thread(compute)
 
 

@@ -60,7 +60,7 @@ def _of_operands(operands: list[NamesSet], is_and: bool) -> NamesSet:
 
 def take_names(fb: FunctionBuilder, test: ast.expr, outcome: bool) -> None:
     """Gives the variables that `test` has set, if its truth is `outcome`, the values that they have there."""
-    if Unset not in map(type, fb.env.values()):  # as nearly always
+    if Unset not in map(type, fb.env.values()):  # the usual case
         return
     maybe = {n for n, b in fb.env.items() if isinstance(b, Unset) and b.value is not None}
     if not maybe:

@@ -48,7 +48,7 @@ def call_external(fb: FunctionBuilder, function: ExternalFunction, node: ast.Cal
     values = bound_arguments(fb, function.function, function.source, node)
     fb.node = node
     values = annotated(fb, function.source, values, node)
-    for name in function.signature.handlers:  # it has no value that could be passed, and needs none
+    for name in function.signature.handlers:  # a handler exists in the kernel only: no value is passed
         if not (isinstance(found := values[name], Static) and found.obj is IN_KERNEL):
             raise fb.error(
                 node,
@@ -186,7 +186,8 @@ def build_external(module: ModuleBuilder, function: ExternalFunction) -> None:
     values = {p.name: typed_value_of(p.type) for p in function.signature.parameters}
     values |= {name: Static(IN_KERNEL, name) for name in function.signature.handlers}
     checks, module.uses_reports = module.checks, False
-    # Who calls it by its symbol alone has no report for what it checks.
+    # A caller that knows the symbol alone has no report buffer for it: the function's own asserts are left out, and
+    # those of helpers are noticed, which `_check_body` refuses.
     module.checks = "none" if function.has_asserts or checks == "none" else "asserts"
     instance = compile_helper(module, function.source, values, has_fixed_result=True)
     _check_body(function, instance, uses_reports=module.uses_reports)

@@ -156,7 +156,7 @@ class ExternalFunction:
     def _check_is_declaration(self) -> None:
         body = self.source.tree.body
         rest = body[1:] if isinstance(body[0], ast.Expr) and _is_text(body[0].value) else body
-        # A docstring alone says as much: formatters take a "..." behind it away.
+        # A docstring alone will do, because formatters remove a "..." behind one.
         if rest and (len(rest) != 1 or not isinstance(rest[0], ast.Expr) or not _is_ellipsis(rest[0].value)):
             raise compile_error(
                 self.source,

@@ -261,7 +261,7 @@ def _load_from_variable(
         variable = fb.prologue_value(
             ("variable", array), VariableOp, pointer, operands=(array,), properties=storage
         )
-    else:  # made in the body: its value goes into the variable here
+    else:  # the array is made in the body, so it is stored into the variable here
         variable = fb.prologue_value(("scratch", array), VariableOp, pointer, operands=(), properties=storage)
         fb.append(create(StoreOp, operands=[variable, array]))
     path = [_narrow(fb, index) for index in indices]

@@ -82,7 +82,7 @@ class _Division:
             whole = self.fb.emit(math.TruncOp, [direct], self.ir)
             return self._with_sign_of_divisor(self._rest_of_multiple(whole))
         rest = self._rest_of_multiple(self.fb.emit(math.FloorOp, [direct], self.ir))
-        if abs(self.divisor or 0.0) < 1.0:  # a quotient that overflows is of a multiple of the divisor
+        if abs(self.divisor or 0.0) < 1.0:  # where the quotient overflows, x is a multiple of the divisor
             overflows = self._compare("oeq", self._magnitude(direct), self._constant(host_math.inf))
             is_multiple = self.fb.emit(arith.AndIOp, [overflows, self._is_finite(self.x)], ir_type(BOOL))
             rest = self._select(is_multiple, self._constant(0.0), rest)

@@ -99,7 +99,7 @@ def aspects_of_struct(cls: type) -> frozenset[int]:
     return found.uses_aspects if isinstance(found, FunctionAttributes) else frozenset()
 
 
-# ---- the decorators ----
+# The decorators
 
 
 def device_has(*aspects: Aspect) -> Callable[[DecoratedT], DecoratedT]:

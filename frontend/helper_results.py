@@ -53,7 +53,7 @@ def open_result(helper: FunctionBuilder) -> Value:
     try:
         walk_types(helper)
     except CompileError as error:
-        # It is about a literal that will have another type, or be known; compiling it says so.
+        # The error may be about a literal whose type is still open; if it is not, compiling raises it again.
         raise UnknownTypeError from error
     kind = helper.variable_types.get(VALUE)
     if kind is None:

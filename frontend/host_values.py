@@ -97,7 +97,7 @@ def fixed_array_value(
     for position, element in enumerate(_flatten(value)):
         try:
             flat[position] = scalar_value(target.element, element, what)
-        except KernelArgumentError as error:  # only now is its index worth the time
+        except KernelArgumentError as error:  # the index costs time, so only a misfit gets one
             index = [int(i) for i in np.unravel_index(position, target.shape)]
             raise _misfit(target.element, element, f"{what}{index}") from error
     return result

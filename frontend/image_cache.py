@@ -176,7 +176,7 @@ def cached_kernel(
         constants,
         repr(env),
     ]
-    if env.debug_info:  # the code itself holds file and lines then
+    if env.debug_info:  # debug information has the file and lines in the code itself
         code = kernel.function.__code__
         content += [code.co_filename, code.co_firstlineno]
     digest = sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()
@@ -197,7 +197,7 @@ def _text_now(kernel: KernelFunction) -> str | None:
     return function_text(kernel.function, file_lines(kernel.function))
 
 
-# ---- locations ----
+# Locations
 
 
 def relative_locations(

@@ -40,7 +40,7 @@ def ir_image_type(kind: ImageType) -> IrImageType:
     return IrImageType.get(kind.ndim, KINDS[kind.kind], sampled=kind.is_sampled)
 
 
-# ---- extents and attributes ----
+# Extents and attributes
 
 
 def image_extent(fb: FunctionBuilder, image: Image, dimension: int) -> Scalar:
@@ -87,7 +87,7 @@ def _indices(image: Image) -> str:
     return ", ".join("ijk"[: image.type.ndim])
 
 
-# ---- coordinates ----
+# Coordinates
 
 
 @dataclass(slots=True, eq=False)
@@ -161,7 +161,7 @@ def _index(
     return fb.cast_to_index(wide)
 
 
-# ---- reading, writing, sampling ----
+# Reading, writing, sampling
 
 
 def load_pixel(fb: FunctionBuilder, pixel: Pixel, node: ast.AST) -> Value:

@@ -181,7 +181,7 @@ def _walk(fb: FunctionBuilder, statements: Sequence[ast.stmt]) -> _Jump | None:
             case _ if type(statement) in STATEMENTS:
                 _simple(fb, statement)
             case _:
-                build_simple(fb, statement)  # refuses it
+                build_simple(fb, statement)  # raises the error about it
         if isinstance(statement, _Jump):
             jump = statement
         if jump is not None:

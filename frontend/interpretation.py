@@ -162,7 +162,7 @@ def _launch(
     with quiet():
         bound = [hosts.argument(p, value) for p, value in zip(parameters, values, strict=True)]
     trace.record("launch", kernel=kernel.name, device=queue.device.selector)
-    changed: frozenset[int] = frozenset(range(len(bound)))  # where it traps, as far as it came
+    changed: frozenset[int] = frozenset(range(len(bound)))  # after a trap everything may be changed
     printed: Output = []
 
     def write(name: str, text: str) -> None:

@@ -381,7 +381,7 @@ def _get_ready() -> None:
     if config.cache:
         from .compiler_version import compiler_version
 
-        with suppress(OSError):  # a launch meets it again
+        with suppress(OSError):  # the launch meets the same error and raises it
             compiler_version()
     elif not config.interpret:
         from .compile import load_compiler
@@ -394,7 +394,7 @@ def _get_libraries() -> None:
     """Imports the extension modules among what `_get_ready` imports."""
     if config.cache or config.interpret:
         return
-    # Of what xDSL imports this is the module that brings any.
+    # The only module that xDSL imports extension modules through.
     with suppress(ImportError):
         import typing_extensions
 

@@ -178,7 +178,7 @@ class _Reader:
             found = math if alias.name == "math" else self.lapilli
             self.module.names[alias.asname or alias.name] = found
 
-    # ---- functions and structs ----
+    # Functions and structs
 
     def function(self, node: ast.FunctionDef) -> None:
         function = self.plain_function(node)
@@ -189,7 +189,7 @@ class _Reader:
         linking = [d for d in node.decorator_list if self.linkage(d) is not None]
         for decorator in reversed([d for d in node.decorator_list if d not in linking]):
             self.decorate(node, function, decorator)
-        for decorator in linking:  # knows all attributes, in whichever order they stand
+        for decorator in linking:  # last, so that all other attributes are known
             self.link(node, function, decorator)
 
     def plain_function(self, node: ast.FunctionDef) -> types.FunctionType:
@@ -296,7 +296,7 @@ class _Reader:
             return self.value(inner)
         return self.value(node)
 
-    # ---- expressions ----
+    # Expressions
 
     def value(self, node: ast.expr) -> Any:
         """Returns what an expression means."""

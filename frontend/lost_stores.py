@@ -34,7 +34,8 @@ def note_lost_stores(fb: FunctionBuilder, values: Mapping[str, Value]) -> None:
     ):
         return
     names = [n for n in ast.walk(fb.source.tree) if isinstance(n, ast.Name)]
-    assigned = {n.id for n in names if isinstance(n.ctx, ast.Store)}  # as a whole: no longer the caller's
+    # A name that is assigned as a whole is no longer the caller's object.
+    assigned = {n.id for n in names if isinstance(n.ctx, ast.Store)}
     parts = {
         name: _parts_of(value)
         for name, value in values.items()

@@ -237,7 +237,7 @@ class _Writer:
             self._notes.append(f"target {target.name}: its device is too old for the images")
             return None
         env = target.device.target_env
-        # As it is when it is loaded.
+        # Native code is made of the module as loading the file would change it for this device.
         code = for_driver(preserving(image.image, env), env.loop_iteration_cap)
         native = compile_native(code, image.ids, target.device, target.name)
         if native is None:

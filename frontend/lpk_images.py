@@ -162,7 +162,7 @@ def _built(image: DeviceImage, parts: Sequence[_Part]) -> BuiltImage:
     return BuiltImage(image, ids, symbols)
 
 
-# ---- IR ----
+# IR
 
 
 def _of_ir(path: Path, env: TargetEnv) -> list[_Part]:

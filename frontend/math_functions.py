@@ -65,7 +65,7 @@ _WHOLE: dict[str, Callable[[float], int]] = {
 
 
 def _whole(name: str, value: float) -> float:
-    return python_math.copysign(_WHOLE[name](value), value)  # -0.0 stays it
+    return python_math.copysign(_WHOLE[name](value), value)  # keeps the sign of -0.0
 
 
 def _rsqrt(value: float) -> float:

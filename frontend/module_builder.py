@@ -146,7 +146,7 @@ class ModuleBuilder:
         self._entered.add(function)
         try:
             yield
-        finally:  # while types are inferred, an unknown one ends a call that is tried again
+        finally:  # also after an error: type inference gives up on an unknown type and tries again
             self.calls.pop()
             self._entered.discard(function)
 

@@ -257,7 +257,7 @@ def create_with_binary(ctx: Context, il: bytes, pipeline_cache: bytes) -> Kernel
     return made
 
 
-# ---- bundles ----
+# Bundles
 
 
 def _bundle(
@@ -319,7 +319,7 @@ def _of_kernels(ctx: Context, devices: Sequence[Device], kernels: Sequence[objec
     return bundle
 
 
-# ---- arguments ----
+# Arguments
 
 
 def _require(what: str, ctx: object, state: object) -> None:

@@ -72,7 +72,7 @@ def bind_parameters(
             fb.env[name] = _shared_array(fb, kind, position, name, types)
         elif isinstance(kind, StreamType):
             types.append(i32)
-            # So that arguments have their places; nobody reads it.
+            # A stream has no value on the device; this argument only keeps the others in their places.
             fb.prologue.insert_arg(i32, len(types) - 1)
             fb.env[name] = Static(KernelStream(name), name)
         elif isinstance(kind, ConstType):

@@ -71,7 +71,7 @@ def _array_named(fb: FunctionBuilder, node: ast.expr) -> Array | None:
         return None
     if type(fb.evaluate(root)) is not Tuple:
         return None
-    found = fb.evaluate(node)  # which takes one item after the other, and nothing else
+    found = fb.evaluate(node)  # safe: it only picks items of tuples, one after the other
     return found if isinstance(found, Array) else None
 
 

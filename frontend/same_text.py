@@ -114,7 +114,7 @@ def _content(code: types.CodeType) -> list[object]:
         if name in _LEFT_OUT:
             continue
         if instruction.opcode in _JUMPS:
-            value = None  # how far says nothing
+            value = None  # the distance of a jump says nothing about the text
         elif isinstance(value, types.CodeType):
             value = _content(value)
         elif name == "LOAD_CONST":

@@ -107,7 +107,7 @@ class Signature:
 
 def _runtime_parameters(name: str, type_: Type) -> list[RuntimeParameter]:
     """Returns what one parameter is to the runtime: an array, or each scalar of a value."""
-    # Not above: defining a kernel does without it.
+    # Imported here, because defining a kernel does not need it.
     from ..ir.kernel_info import BufferParameter, LocalParameter, ScalarParameter, StreamParameter
 
     if isinstance(type_, ImageType):

@@ -69,7 +69,7 @@ def member_type(kind: Type) -> Attribute:
     end = kind.fields[-1].offset_bytes + size_of(kind.fields[-1].type)
     natural = _natural_alignment(kind)
     if -(-end // natural) * natural != kind.size_bytes:
-        # Padding that an alignment asks for: said with bytes where no device needs to load them.
+        # Padding of an alignment that the fields do not have is spelt as a member.
         members.append(_padding(end, kind.size_bytes, natural))
     return SpirvStructType.get(members, kind.name if kind.name.isascii() else "")
 

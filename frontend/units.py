@@ -96,7 +96,7 @@ def id_of(kernel: KernelFunction) -> KernelId:
                 attributes=attributes_of(kernel).text(),
                 function=weakref.ref(kernel),
             )
-            if kernel.known_id is None:  # else a finaliser in between was faster
+            if kernel.known_id is None:  # a finaliser may have set it in between
                 kernel.known_id = made
         return kernel.known_id
 

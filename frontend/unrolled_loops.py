@@ -38,10 +38,10 @@ def build_unrolled(fb: FunctionBuilder, node: ast.For, items: Sequence[Value], l
     for name in given:
         binding = fb.env[name]
         if isinstance(binding, Unset) and binding.value is not None:
-            fb.env[name] = binding.value  # on the ways out that have set it
+            fb.env[name] = binding.value  # its value on the ways out that have set it
     exits = LoopExits(fb.set_at_jumps.get(BREAK), at_end)
     if exits == LoopExits(None, None):
-        return SetInside()  # nothing gets behind the loop
+        return SetInside()  # code behind the loop is not reached
     written = frozenset(name for name in written_by_rounds(fb, node) if not name.startswith("$"))
     return SetInside(written & _set_names(fb), exits)
 

@@ -48,7 +48,7 @@ _BY_COMPONENT = (
 def works_by_component(name: str, argument_count: int) -> bool:
     """Whether an intrinsic or builtin of numbers also takes vectors, component by component."""
     if argument_count == 1 and name in ("builtins.min", "builtins.max"):
-        return False  # of one vector: its smallest or largest component, as of a tuple
+        return False  # min(v) is the smallest component of v, as with a tuple
     return name in _BY_COMPONENT or (name.startswith("math.") and name not in _NOT_BY_COMPONENT)
 
 

@@ -33,7 +33,7 @@ def attribute(kind: type[_Attribute], *parameters: Attribute) -> _Attribute:
     """Returns the attribute of a class with these parameters, which are taken to be what the class wants."""
     made = kind.__new__(kind)
     for name, parameter in zip(_parameter_names(kind), parameters, strict=True):
-        _set(made, name, parameter)  # frozen: no assignments; and by `vars` each would get a dictionary
+        _set(made, name, parameter)  # it is frozen, and `vars` would give each one a dictionary
     return made
 
 

@@ -53,7 +53,7 @@ def create(
     """Returns a new operation, in no block, as ``kind.create`` would make it; the regions are in no other operation."""
     default_properties, default_attributes = _defaults(kind)
     op = object.__new__(kind)
-    # What stays empty is that of the class.
+    # Fields that would be empty are left to the defaults of the class.
     if operands:
         op._operands = values = SSAValues(operands)
         op._operand_uses = _uses(op, values)

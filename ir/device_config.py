@@ -244,7 +244,7 @@ def _with_distinct_numbers(merged: DeviceConfig, where: str) -> DeviceConfig:
     return merged
 
 
-# ---- members ----
+# Members
 
 
 def _object(value: object, where: str, known: Iterable[str] | None) -> dict[str, object]:

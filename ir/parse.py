@@ -333,9 +333,8 @@ def parse_module(text: str, name: str = "<string>", context: Context | None = No
         # xDSL's attributes refuse their parameters with exceptions of many kinds and without a span: the
         # parser stands behind what it just refused.
         raise lines.error(_explained(str(error) or type(error).__name__), parser.pos) from error
-    for op in [
-        op for op in parser.starts if op.name == _MODULE_END
-    ]:  # MLIR up to 19 writes it in generic syntax
+    # MLIR up to 19 writes it in generic syntax.
+    for op in [op for op in parser.starts if op.name == _MODULE_END]:
         del parser.starts[op]
         op.detach()
         op.erase()

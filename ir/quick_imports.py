@@ -137,8 +137,8 @@ def quick_imports() -> Generator[None]:
 
 
 def _begin() -> None:
-    with contextlib.suppress(ValueError):  # Python's finder is not there
-        place = sys.meta_path.index(PathFinder)  # whoever comes before it is asked before
+    with contextlib.suppress(ValueError):  # somebody has removed Python's finder
+        place = sys.meta_path.index(PathFinder)  # finders that were in front of it stay in front
         while place and sys.meta_path[place - 1] in _FOR_OTHERS:
             place -= 1
         finder = QuickFinder()
@@ -147,7 +147,7 @@ def _begin() -> None:
 
 
 def _end() -> None:
-    with contextlib.suppress(IndexError):  # there is none, or none any more
+    with contextlib.suppress(IndexError):  # the list is empty: all are ended
         while True:
             finder = _finders.pop()
             with contextlib.suppress(ValueError):  # somebody has removed it

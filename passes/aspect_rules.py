@@ -190,11 +190,11 @@ class AspectRules:
             yield Need(self.number(member), f"sub-group operation '{kind}'")
 
     def _of_atomic(self, op: AtomicOp) -> Iterator[Need]:
-        if not (op.is_narrow or op.keeps_bits):  # those reach the words of the buffer
+        if not (op.is_narrow or op.keeps_bits):  # those access the buffer as 32-bit words
             yield from self._of_access(op.array)
         if NATIVE in op.attributes:
             yield Need(native_aspect(op), "atomic operation on f32")
-        elif isinstance(op.element_type, Float64Type):  # done on its bits
+        elif isinstance(op.element_type, Float64Type):  # done on its 64 bits as an integer
             yield Need(self.number(Aspect.VK_INT64), "atomic operation on f64")
 
     def _of_access(self, memory: SSAValue) -> Sequence[Need]:

@@ -283,7 +283,7 @@ class _Division:
             self._and(self._int(arith.AddiOp, bits, self._number(1 << (dropped - 1))), -1 << dropped)
         )
 
-    # ---- operations of the two types ----
+    # Operations of the two types
 
     def _float(self, kind: type[Operation], *operands: SSAValue) -> SSAValue:
         return self.place.emit(kind, operands, self.real, fastmath=NO_FLAGS)

@@ -78,7 +78,7 @@ def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
             flatten_nests_of(function, bounds)
     for function in _reached(graph, [*kernels, *linked]):
         unroll_short_loops(function)
-        is_ours = LIBRARY in function.attributes  # group functions: all of a group take their loops alike
+        is_ours = LIBRARY in function.attributes  # in our group functions all work-items run the same rounds
         most = MAXIMUM_LIBRARY_FACTOR if is_ours else MAXIMUM_FACTOR
         loops = [
             op
@@ -196,7 +196,7 @@ class _Instrument:
             self._insert_last(op.after_region.block, CheckRoundsOp(self._cap), op)
         end = [] if counts_tests else [CountRoundsOp(each)]
         found = None if any(counts) else add_trips(op, divides=is_outermost)
-        if found is not None:  # nothing inside counts, so all is counted behind
+        if found is not None:  # no loop inside counts, so all rounds are added behind the loop
             op, last, trips = found
             counted = CountRoundsOp(0 if end else 1, trips)
             self._after(last, [counted, meeting, *end])

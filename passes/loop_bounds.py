@@ -165,7 +165,7 @@ def is_natural(value: SSAValue) -> bool:
         return _keeps_sizes(owner) and is_natural(owner.operands[0])
     if isinstance(owner, arith.SelectOp):
         return all(is_natural(operand) for operand in owner.operands[1:])
-    if isinstance(owner, arith.SubiOp):  # of what is at least as much
+    if isinstance(owner, arith.SubiOp):  # natural if it takes away no more than there is
         least, less = owner.operands[0].owner, owner.operands[1]
         return (
             isinstance(least, arith.MaxUIOp)
@@ -313,7 +313,7 @@ def _change(op: scf.WhileOp, index: int, following: SSAValue) -> tuple[type[Oper
         return None
     base, other = owner.operands
     if isinstance(base, BlockArgument) and base.owner is after:
-        base = test.operands[1 + base.index]  # by the name that it has in the body
+        base = test.operands[1 + base.index]  # the value that arrives there from the test
     return (type(owner), other) if base is value else None
 
 

@@ -144,7 +144,7 @@ def _load_first(body: Block, constant: Collection[SSAValue]) -> None:
             move(op)
 
 
-# ---- loops that count ----
+# Loops that count
 
 
 def _pair_for(loop: scf.ForOp) -> Block | None:
@@ -224,7 +224,7 @@ def _double_for(loop: scf.ForOp, before: Before, end: SSAValue) -> scf.ForOp:
     return made
 
 
-# ---- loops in strides ----
+# Loops in strides
 
 
 @dataclass(frozen=True, slots=True)

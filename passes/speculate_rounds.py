@@ -102,7 +102,7 @@ def _double(loop: scf.WhileOp) -> bool:
     return True
 
 
-# ---- which loops ----
+# Which loops
 
 
 def _steps_of(loop: scf.WhileOp) -> dict[int, int] | None:
@@ -161,7 +161,7 @@ def _step(loop: scf.WhileOp, value: SSAValue) -> int | None:
     return number if kind is arith.AddiOp else None
 
 
-# ---- two rounds ----
+# Two rounds
 
 
 def _guarded_test(loop: scf.WhileOp) -> Block:

@@ -69,7 +69,7 @@ def _linkage(split: SplitModule) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _check_agreement(emitted: Emitted, split: SplitModule, env: TargetEnv) -> None:
     """Raises SpirvValidationError where a launch would take the binary for something else than it is."""
     from .image_agreement import disagreements
-    from .reflect import reflect  # both load several modules, which only tests need
+    from .reflect import reflect  # only under LAPILLI_VERIFY, and both load several modules
 
     faults = disagreements(reflect(emitted.binary), split, env)
     if faults:

@@ -200,7 +200,7 @@ def _distinct(parameters: list[Parameter]) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
-# ---- buffers ----
+# Buffers
 
 
 def _buffer(same: list[DescriptorBinding], binding: int, types: ForeignTypes) -> BufferParameter:
@@ -300,7 +300,7 @@ class _Block:
         return least
 
 
-# ---- values ----
+# Values
 
 
 def _values(
@@ -343,7 +343,7 @@ def _end(value: ScalarParameter | ValueParameter) -> int:
     return (value.offset_bytes or 0) + int(value.dtype[1:]) // 8
 
 
-# ---- shared memory ----
+# Shared memory
 
 
 def _shared_arrays(

@@ -172,7 +172,7 @@ BINDING_MODEL_ASPECTS = frozenset({Aspect.VK_BUFFER_DEVICE_ADDRESS, Aspect.VK_VU
 def _aspects(reflection: Reflection, split: ImageMetadata, env: TargetEnv) -> Iterator[str]:
     """Compares the aspects that follow from the binary with those that the IR gave, both ways."""
     needed = {aspect for kernel in split.kernels for aspect in kernel.aspects}
-    if split.requirements.fixed_targets is None:  # else the targets stand for the aspects
+    if split.requirements.fixed_targets is None:  # with fixed targets, these stand for the aspects
         needed = set(split.requirements.aspects)
     exempt = set(BINDING_MODEL_ASPECTS)
     if env.loop_iteration_cap is not None:

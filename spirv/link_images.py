@@ -122,7 +122,7 @@ def merged_requirements(parts: Sequence[Requirements]) -> Requirements:
     )
 
 
-# ---- specialization constants ----
+# Specialization constants
 
 
 def _merged_constants(images: Sequence[DeviceImage], labels: Sequence[str]) -> tuple[SpecConstantInfo, ...]:
@@ -216,7 +216,7 @@ def _renumbered(module: Module, spec_ids: Mapping[int, int]) -> Module:
     return replace(module, instructions=tuple(items))
 
 
-# ---- kernels ----
+# Kernels
 
 
 def _kernels(images: Sequence[DeviceImage], numbering: _Numbering) -> tuple[KernelInfo, ...]:
@@ -294,7 +294,7 @@ def _size_node(node: SizeNode, spec_ids: Mapping[int, int]) -> SizeNode:
     return replace(node, operands=(spec_ids[old],))
 
 
-# ---- the result ----
+# The result
 
 
 def _check(image: DeviceImage) -> None:

@@ -79,9 +79,8 @@ def merge(modules: Sequence[Module], labels: Sequence[str]) -> Merged:
     Raises:
         LinkError: more ids than a module can have, or conflicting memory models.
     """
-    generator = next(
-        (m.generator for m in modules if m.generator), 0
-    )  # ours have none: what is of others is kept
+    # Our modules have no generator: one of another compiler stays, for `driver_remedies`.
+    generator = next((m.generator for m in modules if m.generator), 0)
     merged = Merged(max(m.version for m in modules), generator, 1, labels=tuple(labels))
     for module, label in zip(modules, labels, strict=True):
         offset = merged.bound - 1

@@ -128,7 +128,7 @@ class LostValues:
         """Finds pointers, whose indices are used where they are used."""
         self.phis: set[int] = set()
         found: dict[int, Instruction] = {}
-        for item in reversed(self._chains):  # one that another one is made of stands before it
+        for item in reversed(self._chains):  # backwards: a chain stands behind those that it is made of
             number = item.result_id or 0
             if self.is_lost(number, self.uses[number]):
                 found[number] = item

@@ -74,7 +74,7 @@ def _shared_types(view: ModuleView) -> set[int]:
         if pointer.operands[0] not in laid_classes and pointer.operands[0] not in _IN_BUFFERS:
             _find_laid(view, pointer.operands[1], found, set())
     if found:
-        for type_ in view.of_opcode(Op.TypeArray, Op.TypeStruct):  # each behind its parts
+        for type_ in view.of_opcode(Op.TypeArray, Op.TypeStruct):  # types come behind those of their parts
             if not _is_block(view, type_) and not found.isdisjoint(_parts(type_)):
                 found.add(type_.result_id or 0)  # a value of it has parts of those types
     return found
@@ -91,7 +91,7 @@ def _classes_with_layout(view: ModuleView) -> set[int]:
     explicit = (Capability.WorkgroupMemoryExplicitLayoutKHR,)
     if any(item.operands == explicit for item in view.of_opcode(Op.Capability)):
         allowed.add(StorageClass.Workgroup)
-    if view.module.version < (1, 5):  # nothing forbade it
+    if view.module.version < (1, 5):  # before 1.5 no rule forbade layouts there
         allowed |= {StorageClass.Function, StorageClass.Private}
     return allowed
 

@@ -217,7 +217,7 @@ def _is_float(table: ConstantTable, kind: int) -> bool:
     return item is not None and item.opcode == Op.TypeFloat
 
 
-# ---- composites ----
+# Composites
 
 
 def _extract(table: ConstantTable, operands: tuple[int, ...]) -> Value | None:

@@ -283,7 +283,7 @@ class Array(
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    # ---- sharing; see `array_sharing` ----
+    # Sharing; see `array_sharing`
 
     @property
     def is_host_visible(self) -> bool:
@@ -369,7 +369,7 @@ class Array(
         """
         sharers = self.buffer.sharers or ()
         moving = {self, *(array for array in sharers if array._buffer is self._buffer)}
-        # In one step of Python's: Ctrl-C may not part them.
+        # One call in C, in the middle of which Python looks for no signal: Ctrl-C moves all of them or none.
         deque(map(setattr, moving, repeat("_buffer"), repeat(buffer)), maxlen=0)
         tracked.note_change()
 

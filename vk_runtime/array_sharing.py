@@ -272,9 +272,8 @@ def export(array: Array) -> int:
             "a.export_fd: the array's memory is the host's or the application's, and moving it would part the two; "
             "export a copy, lp.asarray(a.numpy())"
         )
-    if (
-        buffer.is_imported
-    ):  # VUID-VkMemoryGetFdInfoKHR-handleType-00671; lavapipe gives -1 and says that all is well
+    # VUID-VkMemoryGetFdInfoKHR-handleType-00671; lavapipe gives -1 and says that all is well.
+    if buffer.is_imported:
         raise InvalidError(
             "a.export_fd: the array's memory was imported, and only its exporter can export it; hand on a duplicate of "
             "the file descriptor, os.dup(fd) before lp.import_fd, or export a copy, lp.asarray(a.numpy())"

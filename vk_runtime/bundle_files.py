@@ -93,7 +93,7 @@ class FileWriter:
             self._add_constant(constant)
         taken = {kernel.qualified_name for kernel in self._kernels}
         name, count = record.qualified_name, 1
-        while name in taken:  # functions that one def makes in a loop
+        while name in taken:  # a def in a loop makes several functions of one name
             count += 1
             name = f"{record.qualified_name}~{count}"
         self._positions[id_] = len(self._kernels)

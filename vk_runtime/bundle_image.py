@@ -174,7 +174,7 @@ class DeviceImage(
         made.origin, made.parts, made.files, made.addressed = None, (), {}, {}
         return made
 
-    # ---- what it holds ----
+    # What it holds
 
     @property
     def state(self) -> BundleState:
@@ -306,7 +306,7 @@ class DeviceImage(
             return False
         return self._source is not None or is_environment_supported(self._env, dev)
 
-    # ---- for this folder and the composition root ----
+    # For this folder and the composition root
 
     @property
     def input(self) -> InputImage | None:

@@ -197,7 +197,7 @@ class CommandStream(SubmittedCommands):
         if other is self:
             self.barrier()
             return
-        if other.is_closed:  # it waited for all its work
+        if other.is_closed:  # closing it has waited for all its work
             return
         other.submit_up_to(value)
         self._waits[other] = max(value, self._waits.get(other, 0))
@@ -210,7 +210,7 @@ class CommandStream(SubmittedCommands):
         """
         for event in events:
             if event.is_recorded or event.timeline.device is not self._device:
-                event.wait()  # of a graph it raises
+                event.wait()  # raises for an event of a graph
 
     def wait_for_own_device(self, events: Sequence[Event]) -> None:
         """Makes what is recorded from here on wait for the other events."""

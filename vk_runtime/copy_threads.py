@@ -54,7 +54,7 @@ class Copy(Future[None]):
         for copy in self._todo:
             try:
                 copy()
-            except BaseException as error:  # whoever waits raises it
+            except BaseException as error:  # raised again in the thread that waits
                 self.set_exception(error)
             else:
                 self.set_result(None)

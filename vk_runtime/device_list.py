@@ -193,7 +193,7 @@ def _is_match(candidate: Device, text: str) -> bool:
     if text in ("gpu", "cpu"):
         return candidate.has(Aspect[text.upper()])
     names = candidate.name.lower(), candidate.platform.name.lower()
-    if text.isdigit():  # a model, and no index as CUDA's: 1 is a part of LLVM 15.0.1, too
+    if text.isdigit():  # part of a model's name, not an index; the 1 of "LLVM 15.0.1" is none
         return any(re.search(rf"(?<![\w.]){text}(?![\w.])", name) for name in names)
     return any(text in name for name in names)
 

@@ -74,8 +74,8 @@ class DeviceState:
         self.is_unusable = True
         held = HeldLocks()
         try:
-            if held.take(self.lock, timeout_s=1):  # whoever waits has not got it
-                self._drop_recordings()  # so that the next launch asks for a new one, and is told
+            if held.take(self.lock, timeout_s=1):  # threads that wait for the device do not hold it
+                self._drop_recordings()  # the next launch asks for a new one, and raises
         finally:
             held.give_back()
 
@@ -120,8 +120,8 @@ class DeviceState:
             DeviceLostError: as `require_usable`.
         """
         visits = self.visits
-        try:  # around the call, behind which Ctrl-C may come
-            visits.append(None)  # before the question, so that `close` either sees it or is seen by it
+        try:  # begins in front of `append`: Ctrl-C may come right behind it
+            visits.append(None)  # first: either `close` sees it, or `require_usable` sees the closing
             self.require_usable()
             result = use()
         finally:

@@ -146,7 +146,7 @@ class DiskCache:
         Those of the future come last: the clock was wrong, and they would stay until it gets there.
         """
         found = [entry for entry in self._files() if not entry.name.startswith(_TEMPORARY)]
-        latest = time.time() + STALE_SECONDS  # what others on a network call now
+        latest = time.time() + STALE_SECONDS  # clocks of other machines may be ahead by as much
         return tuple(sorted(found, key=lambda e: (e.used_at <= latest, e.used_at), reverse=True))
 
     def prune(self, limit_bytes: int | None = None) -> int:
@@ -241,7 +241,7 @@ def _is_ours(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-# ---- the cache of this process ----
+# The cache of this process
 
 
 def cache_root() -> Path:

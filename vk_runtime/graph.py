@@ -57,7 +57,7 @@ class Graph(
         """Commands that all later ones wait for."""
         self._state = "new"
 
-    # ---- recording ----
+    # Recording
 
     def __enter__(self) -> Self:
         if self._state != "new":
@@ -170,7 +170,7 @@ class Graph(
         """The device's lock, which what changes the graph holds: other threads may update, replay and release it."""
         return nullcontext() if self._device is None else self._device.logical.lock
 
-    # ---- changing arguments ----
+    # Changing arguments
 
     @user_facing
     def update(self, event: Event, **arguments: object) -> Self:
@@ -253,7 +253,7 @@ class Graph(
             }
         )
 
-    # ---- running ----
+    # Running
 
     @user_facing
     def replay(self, queue: Queue | None = None, wait: Iterable[Event] = (), /, **arguments: object) -> Event:

@@ -172,9 +172,9 @@ class GraphProgram:
         value = queue.last_value
         for index, _ in self._order or self._plan():
             node = self._nodes[index]
-            if isinstance(node, MarkerNode):  # all wait for all before anyway
+            if isinstance(node, MarkerNode):  # timed commands run one after the other anyway
                 continue
-            if not queue.open().is_timed:  # begun before the profile
+            if not queue.open().is_timed:  # the command buffer was begun before the profile
                 queue.flush()
             value = queue.record(partial(_encode_timed, queue, node))
         return value

@@ -78,7 +78,7 @@ class Graveyard:
         while pending:
             try:
                 owned = pending[0]
-            except IndexError:  # a finaliser in between did the rest
+            except IndexError:  # a finaliser in between has destroyed the rest
                 return
             self._destroy(owned)
             with contextlib.suppress(ValueError):  # as above
@@ -87,8 +87,8 @@ class Graveyard:
     def _destroy(self, owned: Owned) -> None:
         destroy = owned.destroy
         if destroy is not None:
-            destroy()  # may be called again, where Ctrl-C comes before it is forgotten
-            owned.destroy = None  # it may hold what waits then
+            destroy()  # called twice if Ctrl-C comes before the next line
+            owned.destroy = None  # it may hold the last reference to objects whose turn is next
             self._living.pop(owned, None)
 
     def close(self) -> None:

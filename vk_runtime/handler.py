@@ -52,7 +52,7 @@ class Handler(
         self._command: _Command | None = None
         self._is_open = True
 
-    # ---- kernel bundles ----
+    # Kernel bundles
 
     def use_kernel_bundle(self, bundle: KernelBundle) -> None:
         """Takes the group's kernel from an executable bundle, and from nowhere else.
@@ -89,7 +89,7 @@ class Handler(
         self._bundle = bundle
         self._selector = selector if selector is not None else self._selector
 
-    # ---- specialization constants ----
+    # Specialization constants
 
     def set_specialization_constant(self, constant: object, value: object) -> None:
         """Sets a constant for the group's kernel; the last value counts.
@@ -131,7 +131,7 @@ class Handler(
         self._require_open()
         return self._constants.get_once(constant)
 
-    # ---- arguments ----
+    # Arguments
 
     def set_arg(self, parameter: int | str, value: object) -> None:
         """Gives one argument of the group's kernel, by position or name; the last value counts.
@@ -158,7 +158,7 @@ class Handler(
         self._require_open()
         self._assigned |= dict(enumerate(values))
 
-    # ---- commands ----
+    # Commands
 
     def parallel_for(
         self,
@@ -288,7 +288,7 @@ class Handler(
         if not self._is_open:
             raise InvalidError("this command group has ended; its handler works only inside of queue.submit")
 
-    # ---- the end of the group; called by `CommandGroup` ----
+    # The end of the group; called by `CommandGroup`
 
     def end(self) -> None:
         """Lets no further call in."""

@@ -62,9 +62,8 @@ def structure_type(struct_name: str) -> int | None:
         return None
     try:
         return int(ffi.integer_const(_structure_constant(struct_name)))
-    except (
-        AttributeError
-    ):  # of irregular spelling: all thousand constants are looked through, which takes 0.9 ms
+    except AttributeError:
+        # The constant is spelt irregularly: all thousand are looked through, which takes 0.9 ms.
         return _structure_types().get(struct_name.removeprefix("Vk").lower())
 
 

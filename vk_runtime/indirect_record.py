@@ -78,7 +78,8 @@ class IndirectRecord(LaunchRecord):
         self._planner = planner_record(device)
         assert self._first is not None and not is_range_pushed(binding.kernel), "the planner writes the range"
         self._hidden = self._first[0]
-        self._is_repeatable = self._is_kept = False  # it is more than the one dispatch that is repeated
+        # Only a single dispatch can be repeated, and here are two.
+        self._is_repeatable = self._is_kept = False
         self._reported = reported_kernel(binding.kernel, plan)
         self._dispatch_indirect = device.logical.vk.vkCmdDispatchIndirect
         # The block follows the command, where a descriptor may begin.

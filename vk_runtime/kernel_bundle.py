@@ -99,7 +99,7 @@ class KernelBundle(
         context.adopt(made)
         return made
 
-    # ---- in every state ----
+    # In every state
 
     @property
     def context(self) -> Context:
@@ -124,7 +124,7 @@ class KernelBundle(
         """How far its code has come."""
         return self._state
 
-    # ---- images ----
+    # Images
 
     def empty(self) -> bool:
         """Returns whether it has no images."""
@@ -146,7 +146,7 @@ class KernelBundle(
     def __bool__(self) -> bool:
         return self._state is BundleState.SOURCE or bool(self._images)
 
-    # ---- kernels ----
+    # Kernels
 
     @property
     def kernel_ids(self) -> tuple[KernelId, ...]:
@@ -228,7 +228,7 @@ class KernelBundle(
         found = source_kernel("KernelBundle.ext_oneapi_get_kernel", self._images, self._left_out, name)
         return make_kernel(self, found)
 
-    # ---- specialization constants ----
+    # Specialization constants
 
     def contains_specialization_constants(self) -> bool:
         """Returns whether a kernel of the bundle reads a specialization constant."""
@@ -294,7 +294,7 @@ class KernelBundle(
         sizes = [id_.local_size for image in self._images for id_ in image.kernel_ids]
         return [*read, *(constant for size in sizes if size is not None for constant in size.spec_constants)]
 
-    # ---- for this folder, handlers and the composition root ----
+    # For this folder, handlers and the composition root
 
     @property
     def spec_values(self) -> SpecValues:

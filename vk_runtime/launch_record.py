@@ -205,9 +205,8 @@ class LaunchRecord(KernelCommands):
         with self.lock:
             if self.logical.half_way is not None:
                 self.logical.require_whole()
-            if (
-                tracked.generation is not generation
-            ):  # another thread may have moved an array: `Array.export_fd`
+            # Another thread may have moved an array: `Array.export_fd`.
+            if tracked.generation is not generation:
                 uses, values = checked = self.check(args)
                 if not self._takes_scalars_only:
                     values = self._packer.values(args, checked)
@@ -314,11 +313,11 @@ class LaunchRecord(KernelCommands):
         )
         before = queue.known.get(self)
         if before is None:
-            # Launches like it may follow.  Where the arrays are others each time, they are not looked at each time.
+            # Equal launches may follow.  Remembered once a command buffer, because the arrays may differ each time.
             if not command_buffer.launch_count:
                 recorded.remember(args)
         elif isinstance(before, RecordedLaunch) and before.uses == uses and before.block == block:
-            recorded.remember(args)  # it comes in turn with others
+            recorded.remember(args)  # it comes again, in turn with other launches
         queue.latest = recorded
         return recorded
 
@@ -344,7 +343,8 @@ class LaunchRecord(KernelCommands):
                 return False
             block = self._packed(hidden, values)
             if block != latest.block:
-                queue.latest = command_buffer.pushed = None  # if Ctrl-C comes in between, nothing is known
+                # Nothing is known if Ctrl-C comes before the push is noted.
+                queue.latest = command_buffer.pushed = None
                 stages = VK_SHADER_STAGE_COMPUTE_BIT
                 self._push(command_buffer.raw, self._layout, stages, 0, self._push_bytes, self._block)
                 latest.block = block

@@ -241,7 +241,7 @@ class PipelineStore:
         """Lets go of prepared launches; those that come again are prepared again."""
         for forget in (self._device.launches.clear, *forget_launches):
             forget()
-        # What is left is held by bundles, graphs and commands that run, and not looked at again before it has doubled.
+        # The rest is held by bundles, graphs and running commands: look again when there are twice as many.
         self._most_living = max(LIVING_PIPELINES, 2 * len(self._living))
 
     def compile_into(

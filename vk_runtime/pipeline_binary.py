@@ -37,7 +37,7 @@ class PipelineBinary:
     data: bytes
 
 
-# ---- structs ----
+# Structs
 
 
 class _CreateFlags(ctypes.Structure):
@@ -111,7 +111,7 @@ def capturing_struct() -> ctypes.Structure:
     return _CreateFlags(_TYPES["create_flags_2"], None, _CAPTURE_DATA_BIT)
 
 
-# ---- functions ----
+# Functions
 
 
 class PipelineBinaryFunctions:

@@ -55,7 +55,7 @@ class Profile(
         self._notes: list[str] = []
         self._dropped = 0
 
-    # ---- results ----
+    # Results
 
     @property
     def events(self) -> tuple[ProfileEvent, ...]:
@@ -133,7 +133,7 @@ class Profile(
         """
         return to_pandas(self.events)
 
-    # ---- collecting ----
+    # Collecting
 
     def __enter__(self) -> Self:
         with lock:

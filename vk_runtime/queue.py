@@ -182,7 +182,7 @@ class Queue(
 
         return answer("Queue", "queue", self.info, descriptor)
 
-    # ---- command groups ----
+    # Command groups
 
     @overload
     def submit(self) -> CommandGroup: ...
@@ -256,7 +256,7 @@ class Queue(
             value = self.record(encode)
         return Event(self, value)
 
-    # ---- waiting ----
+    # Waiting
 
     def wait_for(self, value: int) -> None:
         """Waits until the timeline reaches `value`; prints what kernels printed.
@@ -410,7 +410,7 @@ class Queue(
         except (Error, KeyboardInterrupt):
             self.is_closing = False
             raise
-        except Exception:  # of a handler: everything has ended
+        except Exception:  # raised by the user's handler, when all commands have ended
             super().close()
             raise
         super().close()

@@ -36,9 +36,8 @@ def _require_columns(items: Sequence[Any], dtype: np.dtype[Any]) -> None:
     fields: Any = dtype.fields
     names = dtype.names or ()
     rows = [cast("tuple[Any, ...]", item) for item in items if isinstance(item, tuple)]
-    rows = [
-        row for row in rows if len(row) == len(names)
-    ]  # others are records of NumPy, or numbers for all members
+    # Others are records of NumPy, or numbers for all members.
+    rows = [row for row in rows if len(row) == len(names)]
     for position, name in enumerate(names if rows else ()):
         kind, column = fields[name][0], [row[position] for row in rows]
         if kind.base.names is not None:

@@ -203,7 +203,7 @@ class Runtime:
     @property
     def default_device(self) -> Device:
         """The device of the option `device`, else the best one."""
-        wanted = config.device  # once: it looks into the environment
+        wanted = config.device  # read once, because reading it looks into the environment
         found = self._defaults.get(wanted)
         if found is None:
             from .device_list import default_device_of
@@ -312,7 +312,7 @@ def _before_fork() -> None:
                 device.before_fork(_forking)
             break
         except KeyboardInterrupt as interrupt:
-            interrupts.append(interrupt)  # what it holds twice now it gives back twice
+            interrupts.append(interrupt)  # go on: a lock that is taken twice now is given back twice
     if interrupts:
         raise interrupts[0]
 

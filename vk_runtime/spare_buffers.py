@@ -116,7 +116,7 @@ class SpareBuffers:
             if holder and self._spare is spare:
                 self._spare = kept
                 forget()
-        # So many small ones cannot be too much.
+        # As many small ones as are kept are never too many bytes, so these need not be added up.
         is_large = storage.key[0] > MOST_BYTES // MOST_BUFFERS
         while len(self._spare) > MOST_BUFFERS or (is_large and self._bytes() > MOST_BYTES):
             self._drop_oldest()

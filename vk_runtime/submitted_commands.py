@@ -296,7 +296,7 @@ class SubmittedCommands(Handle):
             if isinstance(ended, CommandBuffer):
                 self.repeated.note_submission(ended.launch_count)
                 ended.retire()
-            elif ended is not None and ended.value == value:  # else a finaliser has submitted it anew
+            elif ended is not None and ended.value == value:  # unless a finaliser has submitted it again
                 ended.keep.clear()
         finally:  # also where its times cannot be read
             if ended.__class__ is CommandBuffer:

@@ -95,7 +95,7 @@ class TimelineSemaphore(Handle):
                 self._keep_waiting(value)
             return
         start = _clock_ns()
-        # One long wait is soon forgotten: each counts as twice the bound at most.
+        # A long wait counts as twice the bound at most, so that a single one is soon forgotten.
         self._usual_ns = usual = self._usual_ns + (min(self._last_ns, 2 * _LONG_NS) - self._usual_ns) // 4
         if usual > _LONG_NS or not self._spin_until(value, start, start + max(2 * usual, _LEAST_SPIN_NS)):
             if not self.wait_slice(value):

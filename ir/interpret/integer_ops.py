@@ -78,7 +78,7 @@ def poison(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
     return (construct(type_, [frame.full(number(0, part)) for part in constituents(type_)]),)
 
 
-# ---- two results ----
+# Two results
 
 
 def _extended(kind: Callable[[int, int], int], *, is_signed: bool) -> Handler:
@@ -105,7 +105,7 @@ handles("arith.mulsi_extended")(_extended(operator.mul, is_signed=True))
 handles("arith.mului_extended")(_extended(operator.mul, is_signed=False))
 
 
-# ---- division and shifts ----
+# Division and shifts
 
 
 def _truncated(a: Lanes, b: Lanes) -> Lanes:
@@ -184,7 +184,7 @@ for _name, _function, _is_signed in (
     handles(f"arith.{_name}")(_shift(_function, is_signed=_is_signed))
 
 
-# ---- comparison and selection ----
+# Comparison and selection
 
 _COMPARISONS: tuple[_Function, ...] = (
     np.equal,

@@ -83,7 +83,7 @@ for _name, _function in _EXACT.items():
     handles(f"math.{_name}")(rounded(_function))
 
 
-# ---- integers ----
+# Integers
 
 
 def _bits(values: Lanes) -> Lanes:

@@ -60,7 +60,7 @@ class NewBody:
         self._block = around
         return Region(inner)
 
-    # ---- the start of the function ----
+    # The start of the function
 
     def constant(self, number: int) -> SSAValue:
         """Returns a constant of type index."""

@@ -63,7 +63,7 @@ class Widening:
         self.aligned_rows = self._memory.aligned_rows
         """Arrays whose last extent must be a multiple of `WIDTH`."""
 
-    # ---- operations ----
+    # Operations
 
     def _write_block(self, source: Block) -> None:
         for op in source.ops:
@@ -125,7 +125,7 @@ class Widening:
             lane = key[1] if along_x else key[0]
             self._values.note(result, {key: self._body.plus(first, lane, op)})
 
-    # ---- control flow ----
+    # Control flow
 
     def _region(self, write: Callable[[], Sequence[SSAValue] | None], block: Block | None = None) -> Region:
         with self._memory.region():

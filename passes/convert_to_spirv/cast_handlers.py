@@ -93,7 +93,7 @@ def _float_to_integer(kind: type[Operation]) -> Handler:
     def lower(fn: FunctionLowering, op: Operation) -> None:
         float_type(op.operands[0].type)
         value, type_ = fn.value(op.operands[0]), fn.type(op.results[0].type)
-        if is_bool(type_):  # what is less than one becomes zero, and there is one number else
+        if is_bool(type_):  # truncated, |x| < 1 is 0 (false); anything else is true
             size = fn.emit(spirv.GLFAbsOp, (value,), value.type)
             result = fn.emit(spirv.FOrdGreaterThanEqualOp, (size, fn.constant(value.type, 1.0)), type_)
         elif kind is spirv.ConvertFToUOp and may_be_narrowed(fn, value.type, type_):

@@ -45,7 +45,7 @@ def attributes_of_sum(fn: FunctionLowering, lhs: SSAValue, rhs: SSAValue) -> Map
 def _may_be_product(value: SSAValue, depth: int) -> bool:
     owner = value.owner
     kind = type(owner)  # isinstance() of an operation's class is a call in Python
-    if kind is Block:  # what loops carry is none, but what helpers are given may be
+    if kind is Block:  # values that loops carry are no products; arguments of helpers may be
         parent = owner.parent_op()
         return isinstance(parent, func.FuncOp) and GPU_KERNEL not in parent.attributes
     owner = cast("Operation", owner)

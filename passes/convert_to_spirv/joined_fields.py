@@ -76,9 +76,8 @@ def _runs(fn: FunctionLowering, block: Block) -> Iterator[tuple[_Loads, int]]:
 def _words(fn: FunctionLowering, op: LoadFieldOp) -> tuple[int, int] | None:
     """Returns which word of the element a load reads, and the element's length in words; None where the first is not
     known, either is none, or the array has no vectors."""
-    array = entry_of(fn, op).arguments.known_array(
-        op.operands[0]
-    )  # one that is made later is none of the kernel's
+    # None for an array that the kernel makes itself.
+    array = entry_of(fn, op).arguments.known_array(op.operands[0])
     if not isinstance(array, ArrayParameter) or not array.has_vector_views:
         return None
     stride = array.stride_bytes

@@ -69,7 +69,7 @@ def _store(fn: FunctionLowering, op: Operation) -> None:
 
 def _load_field(fn: FunctionLowering, op: Operation) -> None:
     if op.results[0] in fn.values:
-        return  # with its neighbours
+        return  # it was loaded together with its neighbours
     array = entry_of(fn, op).arguments.array(op.operands[0])
     type_ = fn.type(op.results[0].type)
     stored = array.stored(type_)

@@ -117,7 +117,7 @@ def lower_narrow(fn: FunctionLowering, op: Operation) -> None:
     elif isinstance(op, AtomicCompareExchangeOp):
         expected, desired = (to_word(fn, value) for value in word.place.values)
         found = word.replace(op, lambda old: _desired_if(fn, word.taken(old), expected, desired))
-    else:  # an exchange, or a store, which is one that nobody asks
+    else:  # an exchange, or a store, which is an exchange whose result is not used
         bits = to_word(fn, word.place.values[0])
         found = word.replace(op, lambda _: bits)
     if op.results:

@@ -246,7 +246,7 @@ class _Lifting:
             return False
         return self._break.sense and owner.operands[0] is self._break.condition
 
-    # ---- changing ----
+    # Changing
 
     def done(self) -> scf.WhileOp:
         """Changes the loop; returns what takes its place."""

@@ -193,7 +193,7 @@ class _Promotion:
             elif isinstance(op, scf.WhileOp):
                 self._while(op)
 
-    # ---- accesses ----
+    # Accesses
 
     def _slots(self, array: SSAValue, indices: Sequence[SSAValue]) -> list[Slot]:
         layout = self._arrays[array]
@@ -269,7 +269,7 @@ class _Promotion:
             parts.append(part.results[0])
         return parts
 
-    # ---- control flow ----
+    # Control flow
 
     def _written(self, op: Operation) -> list[Slot]:
         """Returns what is stored to inside of an operation, in the order of the code."""

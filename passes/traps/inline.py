@@ -69,7 +69,7 @@ def inline_call(call: Operation, callee: Function) -> list[Operation]:
         copy = op.clone(values)
         block.insert_op_before(copy, call)
         made += operations(copy)
-        if LIBRARY in callee.attributes:  # whoever reads a message has not written it
+        if LIBRARY in callee.attributes:  # messages then name the user's line, not one of our library
             for inner in copy.walk():
                 inner.location = call.location
     last = body.last_op

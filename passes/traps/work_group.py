@@ -97,7 +97,7 @@ class WorkGroup:
             words = self._emitter.new_array(value.type, 1, "notes of barriers", is_shared=True)
             self._told[value.type] = words
         zero = at.number(0, IndexType())
-        at.add(gpu.BarrierOp.create())  # all have read what was said before
+        at.add(gpu.BarrierOp.create())  # everybody has read the previous value
         at.only_if(self._is_first_item(), [memref.StoreOp.create(operands=[value, words, zero])])
         at.add(gpu.BarrierOp.create())
         return at.load(words, zero)

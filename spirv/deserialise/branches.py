@@ -130,7 +130,8 @@ class Branches:
         construct = self._flow.constructs.get(label)
         if construct is None or construct.is_loop:
             return self._jump(label, target, end)
-        selector = spirv.ConstantOp(IntegerAttr(0, i32))  # a selection ends its header by a choice
+        # A selection's header must end in a choice, so this is one with a single target.
+        selector = spirv.ConstantOp(IntegerAttr(0, i32))
         self._values.insert(selector)
         return spirv.SwitchOp(selector.result, self._edge(label, target, end), [])
 

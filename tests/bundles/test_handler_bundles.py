@@ -342,7 +342,7 @@ def test_a_derived_local_size_below_one_is_an_error_at_the_launch(context, queue
         queue.parallel_for(8, bundle.get_kernel(tiled), out)
 
 
-# ---- emulated constants ----
+# Emulated constants
 
 
 @pytest.mark.behaviour("SC-11", "SC-14")

@@ -213,7 +213,7 @@ def test_private_memory_is_what_the_driver_says(device, context, monkeypatch, st
     assert kernel_of(context, with_memory).get_info(SPECIFIC.private_mem_size, device) == expected
 
 
-# ---- the other objects ----
+# The other objects
 
 
 @pytest.mark.behaviour("KID-07")

@@ -26,7 +26,7 @@ each_overload = pytest.mark.parametrize("overload", OVERLOADS)
 ALL = (kernels.scaled, *kernels.ASPECTS)
 
 
-# ---- has_kernel_bundle ----
+# Has_kernel_bundle
 
 
 @pytest.mark.behaviour("HKB-01", "HKB-02")
@@ -102,7 +102,7 @@ def test_unknown_kernels_are_errors_here_too(context):
         lp.has_kernel_bundle(context, state=INPUT, kernel_ids=[], kernel=kernels.scaled)
 
 
-# ---- is_compatible ----
+# Is_compatible
 
 
 @pytest.mark.behaviour("ISC-01", "ISC-02")

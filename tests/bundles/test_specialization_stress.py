@@ -135,7 +135,7 @@ def test_an_id_is_no_value_on_the_host(use):
         use(SAME)
 
 
-# ---- types and defaults ----
+# Types and defaults
 
 
 @lp.struct
@@ -334,7 +334,7 @@ def test_scalars(device, dtype, default, value):
         assert run(device, read, out, {given: value, empty: default}, way).tolist() == [value, default], way
 
 
-# ---- several constants, kernels and helpers ----
+# Several constants, kernels and helpers
 
 FACTOR = lp.SpecializationId(lp.i32, 3)
 
@@ -405,7 +405,7 @@ def test_a_native_constant_is_one_of_the_binary(device):
     assert "OpSpecConstant %" in text and "SpecId 0" in text
 
 
-# ---- the local size ----
+# The local size
 
 
 @lp.kernel(local_size=("Z", "Y", "X"))

@@ -35,7 +35,7 @@ def line_of(kernel, offset: int) -> int:
     return kernel.function.__code__.co_firstlineno + offset
 
 
-# ---- memory that nothing was written to ----
+# Memory that nothing was written to
 
 
 @lp.kernel(local_size=4)
@@ -279,7 +279,7 @@ def test_no_room_for_notes_is_told_once(device, caplog) -> None:
     assert "its arrays leave no room" in caplog.records[-1].getMessage()
 
 
-# ---- barriers ----
+# Barriers
 
 
 @lp.kernel(local_size=4)

@@ -135,7 +135,7 @@ def test_command_groups_are_commands(device):
     assert order.index("LaunchNode") < order.index("FillNode")
 
 
-# ---- misuse ----
+# Misuse
 
 
 def test_a_released_array_is_named_at_replay(device):
@@ -292,7 +292,7 @@ def test_replays_are_traced_as_launches(device):
     assert t.count("launch") == 4
 
 
-# ---- threads ----
+# Threads
 
 
 def test_another_thread_launches_while_one_records(device):

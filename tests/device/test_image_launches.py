@@ -50,7 +50,7 @@ def image(device, shape=(4, 6), name="r32g32b32a32_sfloat"):
     return lp.UnsampledImage(shape=shape, format=name, device=device)
 
 
-# ---- arguments ----
+# Arguments
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_sampler_that_the_device_has_not_for_a_format(device):
         lp.SampledImage(shape=(4, 4), format=name, sampler=lp.ImageSampler(filtering="linear"), device=device)
 
 
-# ---- aspects and limits ----
+# Aspects and limits
 
 
 @pytest.mark.behaviour("IOP-10", "EXN-04")
@@ -156,7 +156,7 @@ def test_image_larger_than_the_limit(device):
         lp.UnsampledImage(shape=(4, 0), format="r8_unorm", device=device)
 
 
-# ---- order ----
+# Order
 
 
 def test_launches_of_several_queues_follow_each_other(device):
@@ -216,7 +216,7 @@ def test_strided_and_byte_swapped_pixels(device):
     np.testing.assert_array_equal(out, pixels[::2, ::-2])
 
 
-# ---- kernels ----
+# Kernels
 
 
 def shift(source, target, i, j):
@@ -296,7 +296,7 @@ def test_wide_ranges_with_images_are_right(device):
     np.testing.assert_array_equal(target.numpy(), painted(shape, 3))
 
 
-# ---- the host ----
+# The host
 
 
 def test_images_of_pil_come_and_go(device):

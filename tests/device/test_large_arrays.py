@@ -301,7 +301,7 @@ def test_more_than_the_driver_shows(device):
     assert found.sum() == 3 and (found[at] == 1).all()
 
 
-# ---- more elements than 32 bits count ----
+# More elements than 32 bits count
 
 BEFORE = 5_000_000_000
 """Elements of a shifted array that lie before the memory that it really has."""
@@ -460,7 +460,7 @@ def test_as_many_elements_as_32_bits_count(wide):
     assert memory.numpy().tolist() == [0] * 6 + [(1 << 31) - 1] * 2
 
 
-# ---- more bytes than one allocation ----
+# More bytes than one allocation
 
 PART = 64 << 20
 """Bytes of one allocation of the masked device below: the least that holds the runtime's own blocks."""

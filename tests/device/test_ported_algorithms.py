@@ -12,7 +12,7 @@ import lapilli as lp
 pytestmark = pytest.mark.device
 
 
-# ---- Attention by blocks with an online softmax, as Triton's tutorial ----
+# Attention by blocks with an online softmax, as Triton's tutorial
 
 BLOCK, WIDTH = 16, 8
 
@@ -66,7 +66,7 @@ def test_attention(device, causal):
     np.testing.assert_allclose(out.numpy(), p / p.sum(-1, keepdims=True) @ v, atol=1e-5)
 
 
-# ---- Union-find and a hash table: compare-exchange in helpers and loops ----
+# Union-find and a hash table: compare-exchange in helpers and loops
 
 
 def root_of(parent, x):
@@ -134,7 +134,7 @@ def test_hash_table(device):
     assert found == dict(zip(*(x.tolist() for x in np.unique(keys, return_counts=True)), strict=True))
 
 
-# ---- Fourier transform (Stockham) of structs with operators ----
+# Fourier transform (Stockham) of structs with operators
 
 
 @lp.struct
@@ -172,7 +172,7 @@ def test_fourier_transform(device):
     np.testing.assert_allclose(found, np.fft.fft(signal.view(np.complex64).reshape(-1)), atol=1e-4)
 
 
-# ---- Shortest path through a grid by blocks with halos (Rodinia's pathfinder) ----
+# Shortest path through a grid by blocks with halos (Rodinia's pathfinder)
 
 LANES = 64
 
@@ -212,7 +212,7 @@ def test_pathfinder(device):
     np.testing.assert_array_equal(below.numpy(), expected)
 
 
-# ---- Breadth-first search over frontiers whose length only the device knows ----
+# Breadth-first search over frontiers whose length only the device knows
 
 
 @lp.kernel
@@ -252,7 +252,7 @@ def test_breadth_first_search(device):
     np.testing.assert_array_equal(distance.numpy(), expected)
 
 
-# ---- Runge-Kutta on fixed arrays with operators, SYCL's marray ----
+# Runge-Kutta on fixed arrays with operators, SYCL's marray
 
 State = lp.FixedArray[lp.f32, 3]
 

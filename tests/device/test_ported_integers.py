@@ -14,7 +14,7 @@ pytestmark = pytest.mark.device
 MASK = 0xFFFFFFFF
 
 
-# ---- SHA-256: literals that become u32 through helpers of themselves, a table of constants ----
+# SHA-256: literals that become u32 through helpers of themselves, a table of constants
 
 
 def _fractions(root: float, count: int) -> list[int]:
@@ -64,7 +64,7 @@ def test_sha256(device):
     assert found == [hashlib.sha256(m).digest() for m in messages]
 
 
-# ---- ChaCha20: four results of a helper go back to where its arguments came from ----
+# ChaCha20: four results of a helper go back to where its arguments came from
 
 COLUMNS = ((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15))
 DIAGONALS = ((0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14))
@@ -123,7 +123,7 @@ def test_chacha20(device):
     assert out.numpy().tolist() == [chacha20_block([*words, n + 1, *nonce.tolist()]) for n in range(3)]
 
 
-# ---- Dropout with Philox 4x32-10, as Triton's tl.rand ----
+# Dropout with Philox 4x32-10, as Triton's tl.rand
 
 
 def philox(c0, c1, c2, c3, k0, k1):
@@ -163,7 +163,7 @@ def test_dropout_by_philox(device):
     np.testing.assert_allclose(out.numpy(), kept, rtol=1e-6)
 
 
-# ---- A linear BVH over Morton codes (Karras 2012): bit tricks, clz, searches in helpers ----
+# A linear BVH over Morton codes (Karras 2012): bit tricks, clz, searches in helpers
 
 
 def spread(v):
@@ -225,7 +225,7 @@ def test_linear_bvh(device):
     assert leaves(0) == list(range(40))
 
 
-# ---- Products of large integers in words of 32 bits ----
+# Products of large integers in words of 32 bits
 
 
 @lp.kernel

@@ -150,7 +150,7 @@ class FakeDriver:
 
         return enter
 
-    # ---- objects ----
+    # Objects
 
     def _make(self, kind: str, out: Any, content: Any = None, index: int = 0) -> Object:
         made = Object(kind, next(self._handles), content)
@@ -175,7 +175,7 @@ class FakeDriver:
         if any(found in submission.used() for submission in self._pending):
             self.violations.append(f"{found.kind} is destroyed while commands that use it may run")
 
-    # ---- the device ----
+    # The device
 
     def vkGetPhysicalDeviceProperties(self, physical: Any, out: Any) -> None:
         out.apiVersion = 1 << 22 | 3 << 12
@@ -201,7 +201,7 @@ class FakeDriver:
             pass
         return VK_ERROR_DEVICE_LOST if self._pending else 0
 
-    # ---- memory ----
+    # Memory
 
     def vkAllocateMemory(self, device: Any, info: Any, allocator: Any, out: Any) -> None:
         self._make("DeviceMemory", out, ffi.new("char[]", info.allocationSize))
@@ -272,7 +272,7 @@ class FakeDriver:
             self.violations.append("a command touches a part of a buffer without memory")
         return found
 
-    # ---- pipelines ----
+    # Pipelines
 
     def vkCreateShaderModule(self, device: Any, info: Any, allocator: Any, out: Any) -> None:
         self._make("ShaderModule", out)
@@ -339,7 +339,7 @@ class FakeDriver:
                 target.uses.clear()
             target.uses.add(self._find("Buffer", writes[index].pBufferInfo.buffer))
 
-    # ---- commands ----
+    # Commands
 
     def vkCreateCommandPool(self, device: Any, info: Any, allocator: Any, out: Any) -> None:
         self._make("CommandPool", out)
@@ -427,7 +427,7 @@ class FakeDriver:
         written = bytes(ffi.buffer(data, size))
         self._recording(handle, found).content.append(("update", found, offset, written))
 
-    # ---- queries ----
+    # Queries
 
     def vkCreateQueryPool(self, device: Any, info: Any, allocator: Any, out: Any) -> None:
         self._make("QueryPool", out, {})
@@ -449,7 +449,7 @@ class FakeDriver:
         for index in range(count):
             values[index] = stamps[first + index]
 
-    # ---- submissions ----
+    # Submissions
 
     def vkCreateSemaphore(self, device: Any, info: Any, allocator: Any, out: Any) -> None:
         self._make("Semaphore", out, 0)

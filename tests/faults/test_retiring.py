@@ -55,7 +55,7 @@ class Setting:
             self.queue.flush()
         self.driver.is_hung = False
 
-    # ---- what comes in between ----
+    # What comes in between
 
     def launch_and_wait(self) -> None:
         add[SIZE](2.0, self.x, self.z)

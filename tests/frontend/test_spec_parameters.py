@@ -155,7 +155,7 @@ def test_a_constant_may_be_defined_after_the_kernel() -> None:
     assert DEFINED_BELOW.symbol in ir_of(early)
 
 
-# ---- local sizes ----
+# Local sizes
 
 
 def sizes(kernel: object, **values: int) -> tuple[int, ...]:

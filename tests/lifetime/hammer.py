@@ -172,7 +172,7 @@ class Worker:
         del self.events[:-20]
         return event
 
-    # ---- shared ----
+    # Shared
 
     def launch(self) -> None:
         self.attempt(*self.adding())
@@ -224,7 +224,7 @@ class Worker:
         unfinalised.append(None)
         Finalised(action)
 
-    # ---- its own ----
+    # Its own
 
     def in_turn(self) -> None:
         first, second = self.own

@@ -104,7 +104,7 @@ class Soak:
         self.counts[chosen.__name__] += 1
         chosen()
 
-    # ---- arrays ----
+    # Arrays
 
     def make_array(self) -> None:
         if len(self.arrays) >= ARRAYS:
@@ -160,7 +160,7 @@ class Soak:
         if target is not source:
             self.events.append(self.queue().copy(source, target))
 
-    # ---- kernels and launches ----
+    # Kernels and launches
 
     def make_kernel(self) -> None:
         """Makes one of the kernels again."""
@@ -214,7 +214,7 @@ class Soak:
             lp.Queue(self.device, in_order=self.chooser.random() < 0.3, profiling=is_profiling)
         )
 
-    # ---- graphs ----
+    # Graphs
 
     def record(self) -> None:
         self.events.clear()  # a launch in a graph waits for events of the graph only
@@ -243,7 +243,7 @@ class Soak:
             self.events.append(graph.replay(self.queue()))
             mirror()
 
-    # ---- rare ----
+    # Rare
 
     def image(self) -> None:
         """Makes, changes and reads an image."""
@@ -280,7 +280,7 @@ class Soak:
         """Lets threads use queues, arrays and graphs at the same time."""
         Hammer(self.device, self.chooser.randrange(2**20)).run(threads=4, steps=20)
 
-    # ---- the end ----
+    # The end
 
     def check_all(self) -> None:
         for array, mirror in self.arrays:

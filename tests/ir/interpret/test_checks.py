@@ -38,7 +38,7 @@ def floats(n):
     return np.arange(n, dtype=np.float32)
 
 
-# ---- indices ----
+# Indices
 
 
 @lp.kernel
@@ -169,7 +169,7 @@ def test_an_index_of_a_vector_is_reported():
     interpret(reads_a_vector_beyond, 2, (floats(2), floats(2)))
 
 
-# ---- uninitialised memory ----
+# Uninitialised memory
 
 
 @lp.kernel(local_size=4)
@@ -215,7 +215,7 @@ def test_a_read_of_an_unwritten_private_array_is_reported():
     assert y.tolist() == [3, 3]
 
 
-# ---- data races ----
+# Data races
 
 
 @lp.kernel(local_size=4)
@@ -378,7 +378,7 @@ def test_one_array_given_twice_is_one_memory():
     assert trap_of(shifts, 4, a, a).code == "LP4112"
 
 
-# ---- barriers ----
+# Barriers
 
 
 @lp.kernel(local_size=4)
@@ -419,7 +419,7 @@ def test_work_groups_may_reach_different_numbers_of_barriers():
     assert y.tolist() == [i // 4 for i in range(16)]
 
 
-# ---- loops ----
+# Loops
 
 
 @lp.kernel
