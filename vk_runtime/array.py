@@ -22,7 +22,7 @@ from ..ir.public_names import PublicNames
 from . import tracked
 from .array_operators import refuse_operators
 from .dtypes import array_signature, numpy_dtype
-from .host_data import element, host_array
+from .host_data import element, host_array, require_unmasked
 
 if TYPE_CHECKING:
     from .buffer import Buffer
@@ -233,6 +233,7 @@ class Array(
                 copy_array(queue, source, self)
                 return self
             source = source.numpy()
+        require_unmasked(source, "copy_from")
         host = cast(
             "np.ndarray[Any, Any]",
             source if isinstance(source, np.ndarray) else host_array(source, self._spelling, "copy_from"),

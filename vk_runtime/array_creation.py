@@ -12,7 +12,7 @@ from ..ir.errors import Error, InvalidError, for_user, user_facing
 from ..ir.local_memory import MAX_ARRAY_DIMENSIONS
 from .array import Array
 from .dtypes import numpy_dtype, spelling_of
-from .host_data import element, host_array
+from .host_data import element, host_array, require_unmasked
 from .runtime import require_devices, runtime
 
 if TYPE_CHECKING:
@@ -191,8 +191,9 @@ def asarray(
 
     Raises:
         InvalidError: an object, complex or text dtype, more than eight dimensions, or a source that `dtype`
-            does not fit.
+            does not fit; a masked array with masked elements.
     """
+    require_unmasked(source, "asarray")
     if dtype is not None:
         return _asarray_of(source, spelling_of(dtype), device, queue)
     if isinstance(source, Array):

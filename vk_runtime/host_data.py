@@ -7,6 +7,7 @@ takes only what its element type holds.  Floats round; infinities and NaN are fl
 from __future__ import annotations
 
 import reprlib
+import sys
 from typing import Any, cast
 
 import numpy as np
@@ -54,6 +55,23 @@ def host_array(value: object, spelling: str, what: str) -> np.ndarray[Any, Any]:
     if dtype.subdtype is not None:
         spelling = scalar_spelling(spelling)
     return converted(_of_numbers(value, spelling, expected), spelling, value)
+
+
+def require_unmasked(value: object, what: str) -> None:
+    """Raises InvalidError for a masked array of NumPy with masked elements: numbers lie there that nobody meant.
+
+    Args:
+        value: what is copied to a device.
+        what: the thing, for messages.
+    """
+    if type(value) is np.ndarray or (masked := sys.modules.get("numpy.ma")) is None:
+        return
+    count = int(masked.count_masked(value)) if isinstance(value, masked.MaskedArray) else 0
+    if count:
+        raise InvalidError(
+            f"{what}: {count} of {np.size(cast(Any, value))} elements are masked, and arrays on devices have no mask; give "
+            "x.filled(value), or x.data for what lies under the mask"
+        )
 
 
 def scalar_spelling(spelling: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..ir.errors import InvalidError, closest
 from ..ir.image_formats import CHANNELS, ImageFormat
+from .host_data import require_unmasked
 
 _SUFFIXES = {
     "uint8": "unorm",
@@ -45,6 +46,7 @@ def host_image(what: str, source: object) -> np.ndarray[Any, Any]:
     Raises:
         InvalidError: no array, or of a dtype that no format has.
     """
+    require_unmasked(source, what)
     try:
         host = np.asarray(source)
     except ValueError as error:

@@ -16,6 +16,7 @@ from ..ir.errors import InvalidError, user_facing
 from ..ir.image_formats import ImageFormat
 from ..ir.public_names import PublicNames
 from .array_creation import device_of, normalise_shape
+from .host_data import require_unmasked
 from .image_base import ImageBase
 from .image_data import checked_format, host_image, image_shape
 from .image_memory import ImageMemory
@@ -132,6 +133,7 @@ class Image(
         Raises:
             InvalidError: another shape or dtype.
         """
+        require_unmasked(source, "copy_from")
         host = np.asarray(source)
         self.require_same(host, "copy_from: the source")
         upload_image(self._device.default_queue, self._device.logical, self.buffer, host)

@@ -6,6 +6,8 @@ SYCL's methods return vectors, which are lists here; the attribute is the same t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
+from functools import partial
 from typing import Any, SupportsIndex, TypeVar
 
 T = TypeVar("T")
@@ -40,6 +42,13 @@ class _NoItems(_Items):
         if isinstance(key, slice):
             return ()
         raise self.why()
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return _no_items_for, (self.why(),)
+
+
+def _no_items_for(error: Exception) -> tuple[Any, ...]:
+    return no_items(partial(copy, error))
 
 
 def no_items(why: Callable[[], Exception]) -> tuple[Any, ...]:

@@ -267,6 +267,10 @@ def _follow_log_option() -> None:
 
 
 def _close_made() -> None:
+    """Closes everything; the program has ended."""
+    from .late_threads import hush
+
+    hush()
     for made in _made:
         made.close()
 

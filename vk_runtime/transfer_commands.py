@@ -16,7 +16,7 @@ from . import graph_recording
 from .array import Array
 from .bundle_errors import OutOfContextError
 from .event import Event
-from .host_data import element
+from .host_data import element, require_unmasked
 from .image_base import ImageBase
 from .transfer import copy_array, download, fill, upload_array
 
@@ -43,6 +43,7 @@ def checked_copy(queue: Queue, source: object, target: object) -> _Command:
                 f"copy: the {what} must be an lp.Array, an image or a NumPy array, found {value!r:.80} of type "
                 f"{type(value).__name__}"
             )
+    require_unmasked(source, "copy")
     if isinstance(source, ImageBase) or isinstance(target, ImageBase):
         return _of_images(queue, source, target)
     if isinstance(target, Array):

@@ -227,6 +227,30 @@ def test_daemon_threads_may_be_anywhere_in_the_runtime(run, tmp_path):
     ends_in_silence(THREADS, tmp_path)
 
 
+@pytest.mark.parametrize("use", ["x.numpy()", "x.fill(1.0)", "lp.zeros(10)"])
+def test_daemon_threads_that_go_on_are_no_news(use):
+    """What a thread raises of its own is shown, also then."""
+    program = (
+        "import atexit, threading\n"
+        "is_closed = threading.Event()\n"
+        "def use():\n"
+        "    is_closed.wait()\n"
+        f"    {use}\n"
+        "late = threading.Thread(target=use, daemon=True)\n"
+        "late.start()\n"
+        "def end():\n"
+        "    runtime().close()\n"
+        "    from lapilli.vk_runtime.runtime import _close_made\n"
+        "    _close_made()\n"
+        "    is_closed.set()\n"
+        "    late.join()\n"
+        "atexit.register(end)\n"
+    )
+    ends_in_silence(program)
+    with pytest.raises(AssertionError, match="ZeroDivisionError"):
+        ends_in_silence(program.replace(use, "1 / 0"))
+
+
 def test_work_in_flight_is_done_before_the_end(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(

@@ -74,3 +74,24 @@ def test_a_long_sequence_is_shown_in_short():
 def test_what_is_no_dtype(dtype):
     with pytest.raises(lp.InvalidError, match="expected one of bool, i8"):
         spelling_of(dtype)
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_masked_elements_are_refused(is_nested: bool) -> None:
+    """NumPy's own functions hand on what lies under the mask."""
+    masked = np.ma.array([[1.0, 2.0], [3.0, 4.0]], np.float32, mask=[[0, 1], [1, 0]])
+    given = masked if is_nested else masked[0]
+    count = f"{1 + is_nested} of {given.size} elements are masked"
+    x = lp.zeros(given.shape)
+    copies = (
+        lambda: lp.asarray(given),
+        lambda: lp.asarray(given, lp.f32),
+        lambda: x.copy_from(given),
+        lambda: x.device.default_queue.copy(given, x),
+    )
+    for copy in copies:
+        with pytest.raises(lp.InvalidError, match=rf"{count}.*x\.filled\(value\)"):
+            copy()
+    np.testing.assert_array_equal(lp.asarray(given.filled(7)).numpy(), given.filled(7))
+    whole = np.ma.array([1.0, 2.0], np.float32)
+    np.testing.assert_array_equal(lp.asarray(whole).numpy(), [1, 2])

@@ -71,7 +71,8 @@ def test_manifest_that_is_damaged(tmp_path):
 
 LISTING = """
 import lapilli as lp
-for found in (lp.devices(), lp.platforms(), lp.devices()):
+import copy, pickle
+for found in (lp.devices(), lp.platforms(), pickle.loads(pickle.dumps(lp.devices())), copy.deepcopy(lp.devices())):
     assert not found and len(found) == 0 and found == () and found == [] and list(found) == [] and found[:1] == ()
     try:
         found[0]
