@@ -19,6 +19,8 @@ _DEPTH = 6
 """How many instructions are looked through."""
 _MASKS = (1, 3)
 """Of which one bit may be all that is left: x * x & 3 is x & 1."""
+_DOUBLED = (Op.IAdd, Op.ISub)
+"""What may give a number twice: x + x, and (x + 1) - (y - x), are x << 1 to the driver."""
 _SUMS = (Op.IAdd, Op.ISub, Op.BitwiseAnd, Op.BitwiseOr, Op.BitwiseXor, Op.Not, Op.Select, Op.CopyObject)
 _PARTS = (Op.UConvert, Op.SConvert, Op.Bitcast, Op.CompositeExtract)
 _THROUGH = (*_SUMS, *_PARTS, Op.IMul, Op.ShiftLeftLogical, Op.ShiftRightLogical)
@@ -151,6 +153,18 @@ def _is_shifted(editor: ModuleEditor, value: int, depth: int) -> bool:
         return not _is_given(editor, item.operands[0])
     if item.opcode in (Op.ShiftLeftLogical, Op.IMul):
         return True
+    if item.opcode in _DOUBLED:
+        left, right = (_summands(editor, operand, depth) for operand in item.operands)
+        if not left.isdisjoint(right):
+            return True
     return (
         depth > 0 and item.opcode in _SUMS and any(_is_shifted(editor, v, depth - 1) for v in item.operands)
     )
+
+
+def _summands(editor: ModuleEditor, value: int, depth: int) -> set[int]:
+    """Returns what an integer is a sum or a difference of, constants left out."""
+    item = editor.view.definitions[value]
+    if depth > 0 and item.opcode in _DOUBLED:
+        return {part for operand in item.operands for part in _summands(editor, operand, depth - 1)}
+    return set() if item.opcode in (Op.Constant, Op.ConstantComposite, Op.ConstantNull) else {value}

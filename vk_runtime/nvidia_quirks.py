@@ -61,7 +61,7 @@ LOW_BITS = Quirk(
     versions=None,  # tried: 580.159
     fault="Where a kernel also divides numbers of 64 bits, integers or floats, or takes roots, truths about the low "
     "bits of 64-bit integers may be wrong: (x % 3 & 1) == 1, (x % 3) ** 2 % 4 == 1, x % 2 * 3 - 1 > 0, (x << 57) > 0, "
-    "x * 2**57 > 0, and (x << 50) >> 50 is too.  33 and 40 are among the amounts, 32, 48 and 56 are not.",
+    "x * 2**57 > 0, x + x > 7, and (x << 50) >> 50 is too.  33 and 40 are among the amounts, 32, 48 and 56 are not.",
     field="misjudges_low_bits",
     remedy="TargetEnv.misjudges_low_bits: passes/convert_to_spirv/low_bits.py; in modules of other compilers "
     "spirv/low_bits.py.",

@@ -22,6 +22,8 @@ _DEPTH = 6
 """How many operations are looked through."""
 _MASKS = (1, 3)
 """Of which one bit may be all that is left: x * x & 3 is x & 1."""
+_DOUBLED = (arith.AddiOp, arith.SubiOp)
+"""What may give a number twice: x + x, x * 3 - x and (x + 1) - (y - x) are x << 1 to the driver."""
 _SUMS = (arith.AddiOp, arith.SubiOp, arith.OrIOp, arith.XOrIOp, arith.AndIOp, arith.SelectOp)
 _THROUGH = (*_SUMS, arith.MuliOp, arith.ShLIOp, arith.ShRUIOp, arith.ShRSIOp)
 
@@ -97,7 +99,22 @@ def _is_shifted(value: SSAValue, depth: int) -> bool:
         return True
     if isinstance(owner, arith.MuliOp):
         return any(_is_power_of_two(number_of(operand)) for operand in owner.operands)
+    if isinstance(owner, _DOUBLED) and not _summands(owner.lhs, depth).isdisjoint(
+        _summands(owner.rhs, depth)
+    ):
+        return True
     return depth > 0 and isinstance(owner, _SUMS) and any(_is_shifted(v, depth - 1) for v in owner.operands)
+
+
+def _summands(value: SSAValue, depth: int) -> set[SSAValue]:
+    """Returns what an integer is a sum, a difference or a multiple of, constants left out."""
+    owner = value.owner
+    if depth > 0 and isinstance(owner, _DOUBLED):
+        return _summands(owner.lhs, depth - 1) | _summands(owner.rhs, depth - 1)
+    if depth > 0 and isinstance(owner, arith.MuliOp):
+        known = [operand for operand in owner.operands if number_of(operand) is None]
+        return _summands(known[0], depth - 1) if len(known) == 1 else {value}
+    return set() if number_of(value) is not None else {value}
 
 
 def _is_power_of_two(number: int | None) -> bool:

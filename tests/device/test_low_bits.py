@@ -29,7 +29,8 @@ TRUTHS = (
     "(x % -3) ** 2 % 8 == 1", "(x % 5) * (x % 5) & 3 == 1", "(x * x & 1) + lp.i32(c[0]) == 58", "(lp.i16(x) & 3) == 3",
     "(lp.i32(x) >> 5 & 1) == 1", "((x % -3) ** 2 & 1) == 1", "((x % -3) ** 2 & 3) == 1", "lp.bool_((x % -3) ** 2 & 1)",
     "(lp.i32((x % -3) ** 2) & 1) == 1", "((x % -3 + 1) ** 2 & 1) == 1", "(-((x % -3) ** 2) & 1) != 1",
-    "lp.u16(127 if x // xs[1] else 2) > lp.u16(65535) // lp.u16(x)",
+    "lp.u16(127 if x // xs[1] else 2) > lp.u16(65535) // lp.u16(x)", "(x + x) > 7", "x + 1 + x > 7", "x - (0 - x) > 7",
+    "x * 3 - x > 7", "(x + xs[0]) - (xs[0] - x) > 7", "((x + x) >> 1) > 3",
 )  # fmt: skip
 NUMBERS = (
     "lp.bitcast(-lp.f32(x == 2), lp.i32)", "lp.bitcast(-lp.f32(f > 2 and x < 9), lp.i32)", "lp.i32(lp.u64(f))",
@@ -110,7 +111,8 @@ void main() {
     uint64_t u = uint64_t(x), n = uint64_t(fs[i]);
     d[i] = d[0] / d[i];
     i16vec4 shorts = i16vec4(int16_t(x)) & int16_t(3);
-    int signs = int(int64_t(x << 57) > 0l) + 2 * int(((x << 50) >> 50) > 3l) + 4 * int(x * 144115188075855872l > 0l);
+    int signs = int(int64_t(x << 57) > 0l) + 2 * int(((x << 50) >> 50) > 3l) + 4 * int(x * 144115188075855872l > 0l)
+        + 8 * int(x + x > 7l);
     u8vec2 least = u8vec2(u / uint64_t(d[0]) != 0ul ? 127 : 2, 3);
     uint below = uint(least.x > uint8_t(255) / uint8_t(max(i, 1u)));
     o[i] = ivec4(int((u % 3ul & 1ul) == 1ul) + 2 * int(shorts.y) + 8 * int(x * x & 3l),
@@ -133,7 +135,7 @@ def test_low_bits_in_glsl(device: lp.Device) -> None:
     queue.parallel_for(len(XS), kernel, *arrays, o, lp.asarray(DS, device=device)).wait()
     u = XS.view(np.uint64)
     with np.errstate(all="ignore"):
-        signs = ((XS << 57) > 0) + 2 * (((XS << 50) >> 50) > 3) + 4 * (XS * 2**57 > 0)
+        signs = ((XS << 57) > 0) + 2 * (((XS << 50) >> 50) > 3) + 4 * (XS * 2**57 > 0) + 8 * (XS + XS > 7)
         words = FS.astype(np.uint64).astype(np.uint32).view(np.int32)
     below = np.where(u != 0, 127, 2) > 255 // np.maximum(np.arange(len(XS)), 1)
     lowest = (u % 3 & 1) + 2 * (u & 3) + 8 * (u * u & 3)
