@@ -17,9 +17,9 @@ from .image_types import IMAGE_MARKS, ImageType, image_type
 from .parameter_types import Annotation, ConstType, LocalArrayType, StreamType, WorkItemType
 from .signature import NO_DEFAULT, ParameterSpec, Signature
 from .spec_constant import SpecializationId
-from .struct_types import parameters_of, raw_annotations, value_type_of
+from .struct_types import MOST_QUOTES, parameters_of, raw_annotations, value_type_of
 from .struct_values import host_value
-from .types import Access, ArrayType, Target, Type, scalar_of, unaliased
+from .types import ARRAY_ACCESS, Access, ArrayType, Target, Type, scalar_of, unaliased
 
 
 class In(Annotation):
@@ -46,10 +46,6 @@ class Out(Annotation):
 
 _NO_ARGUMENTS = ("spec", "kernel_handler")
 """Annotations of parameters that are not arguments."""
-
-_ACCESS: dict[str, Access] = {"array": "read_write", "in": "read", "out": "write"}
-"""Access of an array annotation by its origin's ``__lapilli_annotation__``: `Array` itself is the runtime's
-class, which this folder does not import."""
 
 
 def resolve_signature(
@@ -220,7 +216,7 @@ class _SignatureReader:
         annotation = self.annotations.get(name, inspect.Parameter.empty)
         if hasattr(annotation, "__forward_arg__"):  # 3.14: a name that has no value yet
             annotation = annotation.__forward_arg__
-        for _ in range(3):  # "'lp.f32'": quoted, under PEP 563
+        for _ in range(MOST_QUOTES):
             if not isinstance(annotation, str):
                 break
             annotation = self.evaluate_text(name, annotation)
@@ -246,7 +242,7 @@ class _SignatureReader:
         mark = getattr(annotation, "__lapilli_annotation__", None)
         if isinstance(mark, str) and mark in IMAGE_MARKS:
             return self.image_type(name, annotation, mark, "read_write")
-        if isinstance(mark, str) and mark in _ACCESS:
+        if isinstance(mark, str) and mark in ARRAY_ACCESS:
             return self.array_type(name, annotation, mark)
         if mark == "stream":
             return StreamType()
@@ -269,7 +265,7 @@ class _SignatureReader:
         parameters = cast("tuple[object, ...]", getattr(annotation, "__args__", ()))
         inner = getattr(parameters[0], "__lapilli_annotation__", None) if parameters else None
         if inner in IMAGE_MARKS and mark != "array" and len(parameters) == 1:
-            return self.image_type(name, parameters[0], inner, _ACCESS[mark])
+            return self.image_type(name, parameters[0], inner, ARRAY_ACCESS[mark])
         if not parameters:
             raise self.error(
                 name,
@@ -291,7 +287,7 @@ class _SignatureReader:
                 "LP2014",
                 replacement(name, parameters[0]),
             )
-        access = _ACCESS[mark]
+        access = ARRAY_ACCESS[mark]
         if len(parameters) == 3 and isinstance(parameters[2], Target):
             access = self.target_access(name, access, parameters[2])
             parameters = parameters[:2]

@@ -67,7 +67,11 @@ _LONGEST_SPELLED = 40
 
 
 def _misfit(fb: FunctionBuilder, value: Scalar, target: ScalarType, node: ast.AST) -> Exception:
+    from .literal_places import literal_place  # only for messages
+
     const = value.const
+    assert const is not None
+    node = literal_place(node, const)
     spelled = repr(const) if len(repr(const)) <= _LONGEST_SPELLED else f"{repr(const)[:_LONGEST_SPELLED]}…"
     if isinstance(const, float) and target.is_integer:
         return fb.error(

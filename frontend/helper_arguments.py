@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import types as python_types
+from dataclasses import replace
 from typing import Any, Optional, cast
 
 from ..ir.errors import CompileError
@@ -14,14 +15,18 @@ from .captures import defaults_of
 from .composites import convert_composite
 from .conversions import store_convert
 from .function_builder import FunctionBuilder
-from .ir_types import F32
+from .parameter_types import LocalArray as LocalArraySpelling
+from .parameter_types import LocalArrayType
 from .source import FunctionSource
 from .struct_types import StructType, value_type_of
-from .types import FixedArrayType, ScalarType, TypeSpelling, scalar_of
+from .types import ARRAY_ACCESS, ArrayType, FixedArrayType, ScalarType, TypeSpelling, scalar_of
 from .values import (
+    Array,
     BoundMethod,
     Elements,
+    Image,
     Iteration,
+    LocalArray,
     RangeValue,
     Scalar,
     Static,
@@ -166,9 +171,21 @@ def _default(
 
 
 def annotated(
-    fb: FunctionBuilder, source: FunctionSource, values: dict[str, Value], node: ast.Call
+    fb: FunctionBuilder,
+    source: FunctionSource,
+    values: dict[str, Value],
+    node: ast.Call,
+    *,
+    is_as_written: bool = True,
 ) -> dict[str, Value]:
-    """Converts arguments to the types of values that the helper's annotations name."""
+    """Converts arguments to the types of values that the helper's annotations name, and checks those of arrays.
+
+    Args:
+        is_as_written: whether `node` writes every argument itself; the object of a method it does not.
+
+    Raises:
+        CompileError: at an argument that its parameter does not take.
+    """
     arguments = source.tree.args
     result = dict(values)
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
@@ -176,26 +193,82 @@ def annotated(
             continue
         wanted = annotation_type(fb, source, argument.annotation)
         value = values[argument.arg]
-        if isinstance(wanted, VecType | StructType | FixedArrayType):
-            what = f"parameter '{argument.arg}'"
-            result[argument.arg] = convert_composite(fb, value, wanted, node, what)
+        if wanted is None or (isinstance(value, Static) and value.obj is None):  # beside None, or its default
             continue
-        if wanted is None or not isinstance(value, Scalar):
-            continue
-        if isinstance(wanted, ScalarType):
-            result[argument.arg] = store_convert(fb, value, wanted, node, f"parameter '{argument.arg}'")
-        elif wanted is float and not value.type.is_float:
-            result[argument.arg] = store_convert(fb, value, F32, node, f"parameter '{argument.arg}'")
+        what = f"parameter '{argument.arg}' of '{source.name}'"
+        place = _place(source, argument.arg, node) if is_as_written else node
+        if isinstance(wanted, ArrayType | LocalArrayType):
+            result[argument.arg] = _checked_array(fb, value, wanted, place, what)
+        elif isinstance(wanted, VecType | StructType | FixedArrayType):
+            result[argument.arg] = convert_composite(fb, value, wanted, place, what)
+        elif (
+            isinstance(wanted, ScalarType)
+            or not isinstance(value, Scalar)
+            or _is_of_other_kind(value, wanted)
+        ):
+            result[argument.arg] = store_convert(fb, value, _number_type(wanted), place, what)
     return result
 
 
+def _place(source: FunctionSource, parameter: str, node: ast.Call) -> ast.expr:
+    """Returns the argument that a call writes for a parameter; the call where that has its default."""
+    for keyword in node.keywords:
+        if keyword.arg == parameter:
+            return keyword.value
+    positional = parameter_names(source)[: len(node.args)]
+    return node.args[positional.index(parameter)] if parameter in positional else node
+
+
+def _is_of_other_kind(value: Scalar, wanted: object) -> bool:
+    """Whether a number is none of Python's own ``int`` or ``float``, which say nothing of its width."""
+    return wanted is (int if value.type.is_float else float)
+
+
+def _number_type(wanted: object) -> ScalarType:
+    """Returns the type of numbers that an annotation names, Python's own included."""
+    found = scalar_of(wanted)
+    assert found is not None
+    return found
+
+
+def _checked_array(
+    fb: FunctionBuilder, value: Value, wanted: ArrayType | LocalArrayType, node: ast.expr, what: str
+) -> Value:
+    """Returns an array as an annotation has it: ``lp.In`` in a helper is read-only there, ``lp.Out`` write-only.
+
+    Raises:
+        CompileError: it is no array, or one of other elements or dimensions.
+    """
+    if not _is_array_of(value, wanted):
+        raise fb.error(
+            node,
+            f"{what} is {wanted!r}, found {describe(value)}",
+            "LP2033",
+            hint="pass such an array, or leave the annotation out: a helper is compiled for what each call gives it",
+        )
+    assert isinstance(value, Array)
+    if (
+        isinstance(wanted, LocalArrayType)
+        or isinstance(value, LocalArray)
+        or value.type.access != "read_write"
+    ):
+        return value
+    return replace(value, type=replace(value.type, access=wanted.access))
+
+
+def _is_array_of(value: Value, wanted: ArrayType | LocalArrayType) -> bool:
+    if not isinstance(value, Array) or isinstance(value, Image):
+        return False
+    return (value.type.element, value.type.ndim) == (wanted.element, wanted.ndim)
+
+
 def annotation_type(fb: FunctionBuilder, source: FunctionSource, annotation: ast.expr | None) -> object:
-    """Returns the type of values that a helper's annotation names, or Python's own int, float, bool; else None.
+    """Returns the type that a helper's annotation names, or Python's own int, float, bool; else None.
 
     What a parameter may be beside None, ``lp.f32 | None``, counts like the type alone.
     """
     obj = _meaning(fb, source, annotation)
-    if isinstance(obj, ScalarType):
+    if isinstance(obj, ScalarType | ArrayType | LocalArrayType):
         return obj
     composite = value_type_of(obj)
     if isinstance(composite, VecType | StructType | FixedArrayType):
@@ -204,7 +277,7 @@ def annotation_type(fb: FunctionBuilder, source: FunctionSource, annotation: ast
 
 
 def _meaning(fb: FunctionBuilder, source: FunctionSource, annotation: ast.expr | None) -> object:
-    """Returns what an annotation means; None where it is an array or something that only type checkers read."""
+    """Returns what an annotation means; None where it is something that only type checkers read."""
     match annotation:
         case ast.Constant(value=str() as text):
             try:
@@ -233,13 +306,19 @@ def _meaning(fb: FunctionBuilder, source: FunctionSource, annotation: ast.expr |
 
 
 def _with_brackets(fb: FunctionBuilder, source: FunctionSource, of: object, written: ast.expr) -> object:
-    """Returns what ``lp.Vec[lp.f32, 3]``, ``lp.FixedArray[lp.f32, N]`` and ``Optional[lp.f32]`` mean."""
+    """Returns what ``lp.Vec[lp.f32, 3]``, ``lp.Array[lp.f32, 2]`` and ``Optional[lp.f32]`` mean."""
     if of is Optional:
         return _meaning(fb, source, written)
-    if not isinstance(of, type) or not issubclass(of, TypeSpelling):
+    access = ARRAY_ACCESS.get(getattr(of, "__lapilli_annotation__", None) or "")
+    if access is None and not (isinstance(of, type) and issubclass(of, TypeSpelling | LocalArraySpelling)):
         return None
-    items = written.elts if isinstance(written, ast.Tuple) else [written]
+    items = [
+        _meaning(fb, source, item) for item in (written.elts if isinstance(written, ast.Tuple) else [written])
+    ]
+    if access is not None:
+        element, ndim = value_type_of(items[0]), items[1] if len(items) > 1 else 1
+        return ArrayType(element, ndim, access) if element is not None and isinstance(ndim, int) else None
     try:
-        return cast("Any", of)[tuple(_meaning(fb, source, item) for item in items)]
+        return cast("Any", of)[tuple(items)]
     except CompileError:
         return None  # of a length that has to be computed

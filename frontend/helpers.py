@@ -91,10 +91,11 @@ def call_helper(
     """
     module = fb.module
     source = module.source_of(function, fb, node)
+    is_as_written = values is None
     values = bound_arguments(fb, function, source, node) if values is None else values
     fb.node = node
+    values = annotated(fb, source, values, node, is_as_written=is_as_written)
     with module.entering(fb, function, node):
-        values = annotated(fb, source, values, node)
         if fb.is_dry and is_open(values.values()):
             return rebuilt(open_result(_begun(module, source, values)[0]), None, list(values.values()))
         instance = _instance(fb, function, source, values)

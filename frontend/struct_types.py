@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar, cast, dataclass_transform, overload
+from typing import Any, Final, TypeVar, cast, dataclass_transform, overload
 
 import numpy as np
 
@@ -319,6 +319,10 @@ def defaults_of_class(cls: type) -> dict[str, object]:
     return cls.__dict__.get("__lapilli_defaults__", {})
 
 
+MOST_QUOTES: Final = 3
+"""How often a text may be that of a text: ``'lp.f32'`` in quotes is one under PEP 563."""
+
+
 def raw_annotations(of: type | types.FunctionType) -> dict[str, Any]:
     """Returns annotations unevaluated as far as Python leaves them so; never raises."""
     if sys.version_info >= (3, 14):
@@ -347,7 +351,9 @@ def _member(cls: type, name: str, annotation: Any, names: _Names) -> tuple[Type,
         raise CompileError(f"{what} has a name that structs use themselves", code="LP2019")
     if hasattr(annotation, "__forward_arg__"):
         annotation = annotation.__forward_arg__
-    if isinstance(annotation, str):
+    for _ in range(MOST_QUOTES):
+        if not isinstance(annotation, str):
+            break
         try:
             annotation = names.evaluated(cls, annotation)
         except CompileError:

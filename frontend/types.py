@@ -36,6 +36,10 @@ class Target(enum.Enum, metaclass=MembersByName):
     """Uniform buffers, of at most 64 KiB; deprecated in SYCL 2020, `In` says as much."""
 
 
+ARRAY_ACCESS: dict[str, Access] = {"array": "read_write", "in": "read", "out": "write"}
+"""Access of an array annotation by its origin's ``__lapilli_annotation__``: `Array` itself is the runtime's
+class, which this folder does not import."""
+
 _SPELLED: dict[Access, str] = {"read": "In", "write": "Out", "read_write": "Array", "constant": "In"}
 
 MAX_DIMENSIONS = 3

@@ -129,7 +129,7 @@ def mixed_comparison(a: lp.i32, b: lp.u32, y: lp.Array[lp.i32]):
         y[0] = 1
 
 
-@case("LP2035", "the literal -1 does not fit lp.u32", "b + -1")
+@case("LP2035", "the literal -1 does not fit lp.u32", "-1")
 def literal_sign(b: lp.u32, y: lp.Array[lp.u32]):
     y[0] = b + -1
 
@@ -139,7 +139,7 @@ def literal_stored(y: lp.Array[lp.u8]):
     y[0] = 300
 
 
-@case("LP2035", "does not fit lp.f16", "a * 1e6")
+@case("LP2035", "does not fit lp.f16", "1e6")
 def literal_half(a: lp.f16, y: lp.Array[lp.f16]):
     y[0] = a * 1e6
 

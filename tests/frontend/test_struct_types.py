@@ -202,3 +202,25 @@ def make():
     made = names["make"]
     assert callable(made)
     assert struct_type(made()).dtype.names == ("a", "b")
+
+
+@lp.struct
+class Quoted:
+    """Under PEP 563, the quotes are part of the text."""
+
+    a: "lp.f32"  # noqa: UP037 - in quotes on purpose
+    b: "lp.FixedArray[lp.i32, 2]" = (1, 2)  # noqa: UP037 - in quotes on purpose
+    c: "lp.Aligned[lp.f32x3, 16]"  # noqa: UP037 - in quotes on purpose
+
+
+def test_members_whose_annotations_are_quoted_under_pep_563() -> None:
+    assert Quoted.__annotations__["a"] in ("'lp.f32'", '"lp.f32"')
+    assert struct_type(Quoted).dtype == np.dtype(
+        {
+            "names": ["a", "b", "c"],
+            "formats": ["<f4", ("<i4", 2), ("<f4", 3)],
+            "offsets": [0, 4, 16],
+            "itemsize": 32,
+        }
+    )
+    assert Quoted().b.tolist() == [1, 2]
