@@ -47,3 +47,9 @@ def test_every_code_in_the_sources_is_explained():
                 if isinstance(node, ast.Constant) and re.fullmatch(r"LP\d{4}", str(node.value)):
                     used.setdefault(str(node.value), f"{path.relative_to(ROOT)}:{node.lineno}")
     assert {code: place for code, place in used.items() if code not in CODES} == {}
+
+
+def test_an_explanation_says_more_than_what_is_wrong():
+    """Every traceback ends with the command, ``lapilli explain LP2031 says more``: then it does."""
+    short = [code for code, text in CODES.items() if len(re.findall(r"[.:;](?:\s|$)", text)) < 2]
+    assert short == []
