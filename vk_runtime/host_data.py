@@ -69,8 +69,8 @@ def require_unmasked(value: object, what: str) -> None:
     count = int(masked.count_masked(value)) if isinstance(value, masked.MaskedArray) else 0
     if count:
         raise InvalidError(
-            f"{what}: {count} of {np.size(cast(Any, value))} elements are masked, and arrays on devices have no mask; give "
-            "x.filled(value), or x.data for what lies under the mask"
+            f"{what}: {count} of {np.size(cast('Any', value))} elements are masked, and arrays on devices have no "
+            "mask; give x.filled(value), or x.data for what lies under the mask"
         )
 
 

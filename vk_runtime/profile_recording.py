@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 from ..ir.errors import Error, InvalidError
+from ..ir.process_object import ProcessObject
 from ..ir.public_names import PublicNames
 from . import trace
 from .device_clocks import DeviceClocks, TimedEvent
@@ -35,6 +36,7 @@ _INSTANTS: dict[str, ProfileKind] = {"module": "module", "link": "link", "cache_
 
 
 class Profile(
+    ProcessObject,
     metaclass=PublicNames,
     internal="add add_command add_host expect",
 ):
@@ -42,6 +44,8 @@ class Profile(
 
     Leaving the block waits for the queues that were used in it.  Profiles may nest.
     """
+
+    _instead = "pickle p.events"
 
     def __init__(self) -> None:
         self._start_ns = now()

@@ -28,6 +28,7 @@ def recorded(device: lp.Device) -> lp.Graph:
 
 
 MAKERS: dict[str, Callable[[lp.Device], Any]] = {
+    "profile": lambda device: lp.profile(),
     "queue": lp.Queue,
     "event": lambda device: lp.Queue(device).marker(),
     "graph": recorded,
