@@ -17,16 +17,14 @@ from types import ModuleType
 import pytest
 from hypothesis import HealthCheck, settings
 
-os.environ["LAPILLI_CACHE"] = (
-    "0"  # what an earlier run compiled must not answer for this one; tests/cache sets it
-)
+# What an earlier run compiled must not answer for this one; tests/cache sets it.
+os.environ["LAPILLI_CACHE"] = "0"
 
 # Tests count submissions: what is pending waits for them.  tests/vk_runtime/test_flusher.py and others set it.
 os.environ.setdefault("LAPILLI_FLUSH_AFTER", "0")
 
-os.environ.setdefault(
-    "LAPILLI_VERIFY", "1"
-)  # our own rules for IR and SPIR-V, which users' compilations leave out
+# Our own rules for IR and SPIR-V, which users' compilations leave out.
+os.environ.setdefault("LAPILLI_VERIFY", "1")
 
 from lapilli.frontend.process_store import process_store
 from lapilli.ir.config import config

@@ -11,7 +11,6 @@ import pytest
 
 import lapilli as lp
 from lapilli.vk_runtime import repeated_launches
-from lapilli.vk_runtime.command_stream import CommandStream
 from lapilli.vk_runtime.launch import launch
 
 from . import kernels
@@ -38,20 +37,6 @@ def x(device):
 @pytest.fixture
 def y(device):
     return lp.zeros(SIZE, device=device)
-
-
-@pytest.fixture
-def opened(monkeypatch):
-    """The queues that began a recording, one entry each time."""
-    found, really_open = [], CommandStream.open
-
-    def count(self):
-        if self.recording is None:
-            found.append(self)
-        return really_open(self)
-
-    monkeypatch.setattr(CommandStream, "open", count)
-    return found
 
 
 def repeat(queue, x, y, times=TIMES):

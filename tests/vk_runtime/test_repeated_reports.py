@@ -10,7 +10,6 @@ import pytest
 
 import lapilli as lp
 from lapilli.vk_runtime import repeated_launches
-from lapilli.vk_runtime.command_stream import CommandStream
 from lapilli.vk_runtime.reports import KernelReport
 
 pytestmark = pytest.mark.native_only("what devices report")
@@ -53,20 +52,6 @@ def queue(device):
 @pytest.fixture
 def x(device):
     return lp.zeros(SIZE, lp.i32, device=device)
-
-
-@pytest.fixture
-def opened(monkeypatch):
-    """The queues that began a recording, one entry each time."""
-    found, really_open = [], CommandStream.open
-
-    def count(self):
-        if self.recording is None:
-            found.append(self)
-        return really_open(self)
-
-    monkeypatch.setattr(CommandStream, "open", count)
-    return found
 
 
 def poll(event):

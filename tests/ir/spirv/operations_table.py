@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from xdsl.ir import Operation
+
+from lapilli.ir.parse import parse_module
+from lapilli.ir.verify import verify_module
+
 ARGUMENTS = {
     "i": "i32", "l": "i64", "f": "f32", "c": "i1", "b4": "vector<4xi8>", "c2": "vector<2xi1>",
     "v2": "vector<2xf32>", "v3": "vector<3xf32>", "v4": "vector<4xf32>", "w2": "vector<2xi32>", "w4": "vector<4xi32>",
@@ -141,6 +146,14 @@ POINTERS = {
     "spirv.CopyLogical",
 }
 """Tested by binaries with variable pointers."""
+
+
+def parsed(text: str) -> Operation:
+    """Returns the `spirv.module` that is all of a text, verified."""
+    found = parse_module(text).module
+    verify_module(found)
+    (op,) = found.body.ops
+    return op
 
 
 def module(row: tuple[str, str, str, str, str]) -> str:

@@ -6,13 +6,11 @@ import shutil
 import subprocess
 
 import pytest
-from xdsl.ir import Operation
 from xdsl.parser import Parser
 
 from lapilli.ir.context import make_context
-from lapilli.ir.parse import parse_module
 from lapilli.ir.target_env import TargetEnv
-from lapilli.ir.verify import IRError, verify_module
+from lapilli.ir.verify import IRError
 from lapilli.spirv.deserialise import deserialise
 from lapilli.spirv.emit import emit
 from lapilli.spirv.reflect import reflect
@@ -20,7 +18,7 @@ from lapilli.spirv.tables import Capability
 from lapilli.spirv.tools import spirv_tools
 from lapilli.spirv.validation import validate
 
-from .operations_table import IMAGES
+from .operations_table import IMAGES, parsed
 
 
 def image(
@@ -159,13 +157,6 @@ def module(row) -> str:
                             values = [1 : i32, 1 : i32, 1 : i32]}}> : () -> ()
 }}) : () -> ()
 """
-
-
-def parsed(text: str) -> Operation:
-    found = parse_module(text).module
-    verify_module(found)
-    (op,) = found.body.ops
-    return op
 
 
 @pytest.mark.parametrize(

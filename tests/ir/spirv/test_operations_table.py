@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from xdsl.ir import Operation
 
-from lapilli.ir.parse import parse_module
 from lapilli.ir.target_env import TargetEnv
-from lapilli.ir.verify import IRError, verify_module
+from lapilli.ir.verify import IRError
 from lapilli.spirv.deserialise import deserialise
 from lapilli.spirv.emit import emit
 from lapilli.spirv.tools import spirv_tools
 
-from .operations_table import TABLE, module
+from .operations_table import TABLE, module, parsed
 
 ROWS = pytest.mark.parametrize("row", TABLE, ids=[row[0] for row in TABLE])
-
-
-def parsed(text: str) -> Operation:
-    found = parse_module(text).module
-    verify_module(found)
-    (op,) = found.body.ops
-    return op
 
 
 @ROWS
