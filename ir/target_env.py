@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .aspects import Aspect
 
@@ -88,6 +89,29 @@ REMEDIES = (
     "misrounds_doubles",
 )
 """Fields of `TargetEnv` for faults of drivers that modules of other compilers are rewritten for."""
+
+NEEDED_BY_ANY = (
+    *REMEDIES,
+    "rounds_conversions_twice",
+    "folds_zeros",
+    "misjudges_absolutes",
+    "saturates_minima",
+    "pairs_rounds",
+    "packs_tables",
+    "tables_are_uniform",
+)
+"""Fields that are set for several environments together if one of them sets it: the code is then right in all."""
+
+WANTED_BY_ALL = (
+    "pairs_atomics",
+    "masks_indices",
+    "selects_extrema",
+    "rotates_barriers",
+    "unrolls_barriers",
+    "unrolls_short",
+    "runs_all_branches",
+)
+"""Fields that are set for several environments together if all of them set it: they cost time on other devices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,40 +262,15 @@ class TargetEnv:
                 debug_info=first.debug_info or other.debug_info,
                 disabled_passes=tuple(sorted({*first.disabled_passes, *other.disabled_passes})),
                 loop_iteration_cap=smallest_cap((first, other)),
-                loses_reads=first.loses_reads or other.loses_reads,
-                miscounts_sub_groups=first.miscounts_sub_groups or other.miscounts_sub_groups,
-                clamps_atomics=first.clamps_atomics or other.clamps_atomics,
-                rounds_conversions_twice=first.rounds_conversions_twice or other.rounds_conversions_twice,
-                misrounds_doubles=first.misrounds_doubles or other.misrounds_doubles,
-                folds_zeros=first.folds_zeros or other.folds_zeros,
-                skips_half_rounding=first.skips_half_rounding or other.skips_half_rounding,
-                fails_on_carried_addresses=first.fails_on_carried_addresses
-                or other.fails_on_carried_addresses,
-                fails_on_carried_truths=first.fails_on_carried_truths or other.fails_on_carried_truths,
-                widens_negations=first.widens_negations or other.widens_negations,
-                folds_wide_orders=first.folds_wide_orders or other.folds_wide_orders,
-                misjudges_short_extrema=first.misjudges_short_extrema or other.misjudges_short_extrema,
-                misjudges_low_bits=first.misjudges_low_bits or other.misjudges_low_bits,
-                loses_negated_truths=first.loses_negated_truths or other.loses_negated_truths,
-                misjudges_absolutes=first.misjudges_absolutes or other.misjudges_absolutes,
-                saturates_minima=first.saturates_minima or other.saturates_minima,
-                loses_last_rounds=first.loses_last_rounds or other.loses_last_rounds,
-                skips_exact_halves=first.skips_exact_halves or other.skips_exact_halves,
-                narrows_conversions=first.narrows_conversions or other.narrows_conversions,
-                fails_on_divided_ones=first.fails_on_divided_ones or other.fails_on_divided_ones,
-                pairs_rounds=first.pairs_rounds or other.pairs_rounds,
-                pairs_atomics=first.pairs_atomics and other.pairs_atomics,
-                masks_indices=first.masks_indices and other.masks_indices,
-                selects_extrema=first.selects_extrema and other.selects_extrema,
-                rotates_barriers=first.rotates_barriers and other.rotates_barriers,
-                unrolls_barriers=first.unrolls_barriers and other.unrolls_barriers,
-                unrolls_short=first.unrolls_short and other.unrolls_short,
-                runs_all_branches=first.runs_all_branches and other.runs_all_branches,
-                packs_tables=first.packs_tables or other.packs_tables,
-                tables_are_uniform=first.tables_are_uniform or other.tables_are_uniform,
                 checks=most_checks((first, other)),
+                **_met_flags(first, other),
             )
         return first
+
+
+def _met_flags(first: TargetEnv, other: TargetEnv) -> dict[str, Any]:
+    flags: dict[str, Any] = {n: getattr(first, n) or getattr(other, n) for n in NEEDED_BY_ANY}
+    return flags | {n: getattr(first, n) and getattr(other, n) for n in WANTED_BY_ALL}
 
 
 def smallest_cap(envs: Iterable[TargetEnv]) -> int | None:

@@ -147,23 +147,6 @@ def test_default_dispatch_compiles_for_another_rank(device, context):
     assert trace.count("compile") == 1
 
 
-def test_environments_meet():
-    from lapilli.ir.target_env import TargetEnv
-
-    first = TargetEnv(vulkan_version=(1, 2), optional_aspects=(1, 2), signed_zero_inf_nan_preserve_bits=(32,))
-    second = TargetEnv(max_push_constant_bytes=64, optional_aspects=(2, 3))
-    met = TargetEnv.meet([first, second])
-    assert met == TargetEnv(vulkan_version=(1, 2), max_push_constant_bytes=64, optional_aspects=(2,))
-    assert TargetEnv.meet([first]) is first
-    capped, checking = TargetEnv(loop_iteration_cap=65535), TargetEnv(checks="debug", debug_info=True)
-    losing = TargetEnv(loses_reads=True)
-    met = TargetEnv.meet([first, capped, checking, TargetEnv(loop_iteration_cap=1000, checks="none")])
-    assert (met.loop_iteration_cap, met.checks, met.debug_info) == (1000, "debug", True)
-    assert all(TargetEnv.meet(pair).loses_reads for pair in ((capped, losing), (losing, capped)))
-    with pytest.raises(ValueError):
-        TargetEnv.meet([])
-
-
 @pytest.mark.behaviour("KB-03", "ST-08")
 def test_no_launch_makes_a_module_also_where_only_the_launch_knows_the_work_group(
     device, context, make_module
