@@ -73,9 +73,16 @@ def input_images(
 def unmet_by(what: str, id_: KernelId, device: Device) -> str:
     """Returns what a device lacks that a kernel of the application needs, for messages: `` (lacks fp64)``."""
     if not id_.is_application:
-        return ""
+        return "" if id_.device in (None, device) else f" (it is built into '{id_.device.selector}')"
     images = [im for im in images_of_kernel(what, id_, device.target_env) if id_ in im.kernel_ids.values()]
-    found = dict.fromkeys(need for image in images for need in unmet(device, image.requirements))
+    needs = [image.requirements for image in images]
+    needs += [
+        image.own_requirements[name]
+        for image in images
+        for name in image.own_requirements
+        if image.kernel_ids[name] is id_
+    ]
+    found = dict.fromkeys(need for each in needs for need in unmet(device, each))
     return f" (lacks {', '.join(found)})" if found else ""
 
 

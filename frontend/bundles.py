@@ -127,7 +127,7 @@ def _whole_application(ctx: Context, devices: tuple[Device, ...], state: BundleS
 def _require_kernel(
     what: str, id_: KernelId, images: Sequence[DeviceImage], devices: Sequence[Device]
 ) -> None:
-    if not any(image.has_kernel(id_) for image in images):
+    if not any(image.has_kernel(id_, item) for image in images for item in devices):
         names = ", ".join(f"'{item.selector}'{unmet_by(what, id_, item)}" for item in devices)
         raise InvalidError(
             f"{what}: kernel '{id_.qualified_name}' runs on none of the devices {names}; "
@@ -177,7 +177,7 @@ def _have_all(what: str, wanted: Sequence[KernelId], devices: tuple[Device, ...]
         from .linked_needs import runs_linked  # the analysis has loaded the compiler by now
 
         images = [image for image in images if runs_linked(image, devices)]
-    return all(any(image.has_kernel(id_) for image in images) for id_ in own)
+    return all(any(image.has_kernel(id_, item) for image in images for item in devices) for id_ in own)
 
 
 @user_facing

@@ -42,7 +42,7 @@ from ..vk_runtime.device import Device
 from ..vk_runtime.kernel_bundle import KernelBundle, Refusal, make_bundle
 from ..vk_runtime.kernel_id import KernelId
 from ..vk_runtime.native_code import NativeCode, is_tag_of
-from ..vk_runtime.requirements import require_device
+from ..vk_runtime.requirements import own_requirements, require_device
 from ..vk_runtime.spec_values import SpecValues
 from .bundle_toolchain import toolchain
 from .bundles import get_kernel_bundle
@@ -221,7 +221,9 @@ class LoadedFile:
             if position not in record.ids or record.code is None:
                 continue
             is_native = record.native is not None
-            if (not is_native or state is BundleState.EXECUTABLE) and _able(record, devices):
+            needs = own_requirements(record.kernels[record.ids.index(position)])
+            able = [device for device in devices if is_supported(needs, device)]
+            if (not is_native or state is BundleState.EXECUTABLE) and _able(record, able):
                 return True
         return False
 

@@ -44,6 +44,11 @@ class NativeInput:
         return self._image.requirements
 
     @property
+    def own_requirements(self) -> Mapping[str, Requirements]:
+        """What kernels need beside `requirements`: native modules have no fixed targets."""
+        return {}
+
+    @property
     def env(self) -> TargetEnv:
         """The environment that the code is for."""
         return self._image.binary.target_env

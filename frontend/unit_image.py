@@ -56,6 +56,8 @@ class UnitImage:
         default_factory=dict[str, "tuple[int, ...] | None"]
     )
     """The options ``local_size`` by the image's names, for the defaults of the constants in them."""
+    own_requirements: Mapping[str, Requirements] = field(default_factory=dict[str, Requirements])
+    """What kernels need by themselves, where fixed targets stand for it in `requirements`."""
     _digest: bytes | None = None
     _constants: tuple[SpecConstantInfo, ...] | None = None
     _compiled: dict[TargetEnv, DeviceImage] = field(default_factory=dict[TargetEnv, "DeviceImage"])

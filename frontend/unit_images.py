@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.device_config import device_config
 from ..ir.errors import BuildError, Diagnostic
-from ..ir.kernel_info import Requirements
+from ..ir.kernel_info import AspectUse, Requirements
 from ..ir.target_env import TargetEnv
 from ..vk_runtime.kernel_id import KernelId
 from .captures import Captures
@@ -285,6 +285,20 @@ def _image(
         unit=module,
         diagnostics=tuple(found for found in diagnostics if found.function not in others),
         local_sizes={name: default_local_size(kernel) for name, kernel in held.items()},
+        own_requirements={}
+        if analysed.requirements.fixed_targets is None
+        else {name: _own(kernel, analysed.aspect_uses[name]) for name, kernel in held.items()},
+    )
+
+
+def _own(kernel: KernelFunction, uses: Iterable[AspectUse]) -> Requirements:
+    """Returns what a kernel needs by itself; the targets that its module asserts may not have it."""
+    found = attributes_of(kernel)
+    group, sub_group = found.reqd_work_group_size, found.reqd_sub_group_size
+    return Requirements(
+        aspects=tuple(use.aspect for use in uses),
+        work_group_sizes=() if group is None else (group,),
+        sub_group_sizes=(sub_group,) if isinstance(sub_group, int) else (),
     )
 
 

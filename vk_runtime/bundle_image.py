@@ -20,7 +20,7 @@ from ..ir.target_env import SPIRV_TARGET, TargetEnv
 from ..spirv.device_image import DeviceImage as SpirvImage
 from .bundle_errors import ConstraintError, no_constructor, type_name
 from .bundle_state import BundleState
-from .compatibility import is_environment_supported, is_supported
+from .compatibility import is_environment_supported, is_supported, runs_kernel
 from .constants_of_image import SpecConstantInfo, public_infos
 from .device import Device
 from .items import items
@@ -285,14 +285,16 @@ class DeviceImage(
             kernel: an `lp.KernelId`, a kernel function, or a name as `kernels` has it.
             dev: the device; None: any.
         """
-        if dev is not None and not self.is_compatible(dev):
-            return False
-        if isinstance(kernel, str):
-            return kernel in self.kernels or any(id_.qualified_name == kernel for id_ in self.kernel_ids)
-        found = given_id(kernel)
+        found = kernel if isinstance(kernel, str) else given_id(kernel)
         if found is None:
             raise no_kernel("DeviceImage.has_kernel", kernel)
-        return found in self._ids.values()
+        if dev is not None and not self.is_compatible(dev):
+            return False
+        hidden = self._is_from_source  # their ids are none of the user's
+        meant = [
+            n for n, id_ in self._ids.items() if found in (n, id_, None if hidden else id_.qualified_name)
+        ]
+        return any(dev is None or runs_kernel(self, name, dev) for name in meant)
 
     def is_compatible(self, dev: Device) -> bool:
         """Returns whether a device can run its kernels."""

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..ir.kernel_info import Requirements
 from ..ir.target_env import TargetEnv
 from .device import Device
-from .requirements import unmet
+from .requirements import own_requirements, unmet
+
+if TYPE_CHECKING:
+    from .bundle_image import DeviceImage
 
 
 def is_supported(requirements: Requirements, device: Device) -> bool:
     """Returns whether a device has all that an image requires."""
     return next(unmet(device, requirements), None) is None
+
+
+def runs_kernel(image: DeviceImage, name: str, device: Device) -> bool:
+    """Returns whether a device that can run an image has what one kernel of it needs: fixed targets that stand for
+    that in the image's requirements may not have it."""
+    if image.requirements.fixed_targets is None:
+        return True
+    source = image.input
+    own = own_requirements(image.info(name)) if source is None else source.own_requirements.get(name)
+    return own is None or is_supported(own, device)
 
 
 def is_environment_supported(env: TargetEnv, device: Device) -> bool:

@@ -124,6 +124,16 @@ def unmet(device: Device, requirements: Requirements) -> Iterator[str]:
             yield f"work-group size {_listed(group)}"
 
 
+def own_requirements(kernel: KernelInfo) -> Requirements:
+    """Returns what a kernel needs by itself.  Of an image with fixed targets that is more than its requirements say."""
+    group, sub_group = kernel.required_work_group_size, kernel.required_sub_group_size
+    return Requirements(
+        aspects=kernel.aspects,
+        work_group_sizes=() if group is None else (group,),
+        sub_group_sizes=() if sub_group is None else (sub_group,),
+    )
+
+
 def work_group_problem(device: Device, sizes: Sequence[int]) -> str | None:
     """Returns why a device cannot run work-groups of a size, slowest dimension first; None where it can."""
     most, each = device.info.max_work_group_size, device.info.max_work_item_sizes

@@ -71,6 +71,11 @@ class InputImage(Protocol):
         ...
 
     @property
+    def own_requirements(self) -> Mapping[str, Requirements]:
+        """What kernels need by themselves, where fixed targets stand for it in `requirements`."""
+        ...
+
+    @property
     def env(self) -> TargetEnv:
         """The environment that the IR was made for."""
         ...

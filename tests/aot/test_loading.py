@@ -283,6 +283,23 @@ def test_kernels_without_spirv_are_executable_only(project, device, context):
     assert lp.is_compatible([id_], device)
 
 
+@pytest.mark.behaviour("ISC-02", "FT-01")
+def test_a_kernel_of_a_file_needs_what_it_uses_whatever_was_asserted(project, device):
+    """The file's one image has only fixed targets among its requirements; `doubled` needs fp64 all the same."""
+    file, target = project.folder / "kernels.lpk", device.targets[0]
+    project.build("-o", file, "--fixed-targets", target, "--device-code-split", "off")
+    project.forget()
+    lesser = device.masked(without=[lp.Aspect.FP64])
+    context = lp.Context([lesser])
+    bundle = lp.load_kernel_bundle(context, file)
+    ids = {id_.name: id_ for id_ in bundle.kernel_ids}
+    for name, runs in (("scaled", True), ("doubled", False)):
+        assert bundle.has_kernel(name) and bundle.has_kernel(ids[name], lesser) is runs
+        assert lp.is_compatible([ids[name]], lesser) is runs
+        for state in (INPUT, OBJECT, EXECUTABLE):
+            assert lp.has_kernel_bundle(context, state=state, kernel_ids=[ids[name]]) is runs
+
+
 @pytest.mark.behaviour("ST-03")
 def test_kernels_without_spirv_in_another_process(project, device):
     file = project.folder / "kernels.lpk"

@@ -126,6 +126,7 @@ def test_they_fit_their_own_device_only(device):
         with pytest.raises(lp.InvalidError, match=id_.name) as caught:
             lp.get_kernel_bundle(context, state=EXECUTABLE, kernel_ids=[id_])
         assert caught.value.errc is lp.Errc.INVALID
+        assert f"(it is built into '{device.selector}')" in str(caught.value)
     pair = lp.Context([device, others[-1]])
     bundle = lp.get_kernel_bundle(pair, state=EXECUTABLE, kernel_ids=[id_])
     assert bundle.has_kernel(id_, device) and not bundle.has_kernel(id_, others[-1])

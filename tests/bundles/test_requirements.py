@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import warnings
 from dataclasses import replace
 
 import pytest
@@ -137,6 +138,40 @@ def test_a_module_of_fixed_targets_runs_on_these(device, make_module):
     for own in device.targets:
         check(device, make_module(text.format([own])).k, True)
         check(device, make_module(text.format([foreign, own])).k, True)
+
+
+@pytest.mark.behaviour("ISC-02", "ISC-07", "FT-01", "GKB-14", "HKB-02")
+def test_a_kernel_needs_what_it_uses_whatever_its_module_asserts(device, make_module):
+    """The image of fixed targets is for the device as a whole; a launch of these kernels would be refused."""
+    groups, width = 2 * device.info.max_work_group_size, 2 * device.info.sub_group_sizes[-1]
+    lesser = device.masked(without=[lp.Aspect.FP64])
+    module = make_module(
+        f"lp.compile_options(fixed_targets={[*device.targets]!r}, device_code_split='off')\n"
+        "@lp.kernel\ndef plain(x: lp.Array[lp.f32]): x[0] = 1.0\n"
+        "@lp.kernel\ndef doubles(x: lp.Array[lp.f64]): x[0] = x[0] * 2.0\n"
+        f"@lp.reqd_work_group_size({groups})\n@lp.kernel\ndef large(x: lp.Array[lp.f32]): x[0] = 1.0\n"
+        f"@lp.reqd_sub_group_size({width})\n@lp.kernel\ndef wide(x: lp.Array[lp.f32]): x[0] = 1.0\n"
+    )
+    context = lp.Context([lesser])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lp.AspectWarning)
+        bundle = lp.get_kernel_bundle(context, state=EXECUTABLE, kernel=module.plain)
+        inputs = lp.get_kernel_bundle(context, state=INPUT, kernel=module.plain)
+    for kernel, need in (
+        (module.plain, None),
+        (module.doubles, "fp64"),
+        (module.large, f"work-group size {groups}"),
+        (module.wide, f"sub-group size {width}"),
+    ):
+        for found in (bundle, inputs):
+            assert found.has_kernel(kernel) and found.has_kernel(kernel, lesser) is (need is None)
+        check(lesser, kernel, need is None)
+        if need is not None:
+            with pytest.raises(lp.InvalidError, match=need):
+                lp.get_kernel_bundle(context, state=INPUT, kernel=kernel)
+            x = lp.zeros(4, lp.f64 if need == "fp64" else lp.f32, device=lesser)
+            with pytest.raises(lp.KernelNotSupportedError):
+                lp.Queue(lesser, context=context).parallel_for(4, bundle.get_kernel(kernel), x)
 
 
 @pytest.mark.behaviour("ISC-04")
