@@ -2,6 +2,11 @@
 
 The classes are the public ones of `ir.errors`; this module only builds them.  `CODES` explains every stable
 code in a paragraph, for ``lapilli explain``.
+
+InvalidError (ir.errors)
+└── MissingConstantError     an `lp.Const` parameter got no value (`constant_arguments`)
+
+Exceptions of the folder that are no public errors stay inside of it: they are caught where a message can be made.
 """
 
 from __future__ import annotations

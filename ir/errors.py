@@ -1,7 +1,7 @@
 """The public exception tree, shared by every folder.
 
 It lives beside the other standard-library-only seams so that the runtime can raise these without
-importing xdsl.  Folders add private subclasses; users catch what is drawn here.
+importing xdsl.  Folders add private subclasses, which their own errors.py draws; users catch what is drawn here.
 
 Error                          .errc .code .location .diagnostics
 ├── BuildError                 Errc.BUILD, .log
@@ -19,6 +19,9 @@ Error                          .errc .code .location .diagnostics
 ├── BackendMismatchError       Errc.BACKEND_MISMATCH
 ├── FeatureNotSupportedError   Errc.FEATURE_NOT_SUPPORTED
 └── RuntimeFailure             Errc.RUNTIME: no driver, or a Vulkan call that failed
+
+Private ones of this folder, both BuildErrors: IRError, of IR that does not verify (`verify`), and IRSyntaxError, of
+text that is no IR (`parse`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 InvalidError (ir.errors)
 └── SpirvError               bytes that are no SPIR-V module, or no readable device image
+    └── DeserialisationError valid SPIR-V that has no form in the dialect (`deserialise.errors`)
 BuildError (ir.errors)
+├── EmissionError            IR that has no SPIR-V form (`emit_context`)
 ├── SpirvTextError           SPIR-V assembly text that does not assemble
 └── SpirvValidationError     a well-formed module that breaks a rule
 Error (ir.errors)

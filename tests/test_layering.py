@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from lapilli.ir import errors
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("frontend", "ir", "passes", "spirv", "vk_runtime", "tools")
 
@@ -131,6 +133,26 @@ def test_the_lists_of_the_document_are_these() -> None:
     assert of_ir == {name.removeprefix("ir.") for name in MAY_IMPORT["vk_runtime"] if name.startswith("ir.")}
     roots = _listed(text, "- compiling and launching:", "`tests/test_layering.py`")
     assert roots == {name.removeprefix("frontend.") for name in COMPOSITION_ROOTS}
+
+
+def _subclasses(folder: str) -> Iterator[str]:
+    """The classes of a folder that derive from a public error."""
+    public = {
+        name
+        for name, found in vars(errors).items()
+        if isinstance(found, type) and issubclass(found, errors.Error)
+    }
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for item in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(item, ast.ClassDef) and public & {ast.unparse(base) for base in item.bases}:
+                yield item.name
+
+
+@pytest.mark.parametrize("folder", ["frontend", "ir", "passes", "spirv", "vk_runtime"])
+def test_the_errors_of_a_folder_are_drawn_at_the_head_of_its_errors(folder: str) -> None:
+    drawn = ast.get_docstring(ast.parse((ROOT / folder / "errors.py").read_text("utf-8"))) or ""
+    missing = [name for name in _subclasses(folder) if not re.search(rf"\b{name}\b", drawn)]
+    assert not missing
 
 
 def sources() -> Iterator[tuple[str, Path]]:

@@ -7,6 +7,9 @@ MemoryAllocationError
 DeviceLostError                VK_ERROR_DEVICE_LOST
 KernelNotSupportedError
 └── ArrayRangeError            an array is larger than a descriptor shows
+InvalidError
+├── OutOfContextError          a native buffer on another context's device, also KernelArgumentError (`bundle_errors`)
+└── ConstraintError            a call that the bundle's state does not have, also TypeError (`bundle_errors`)
 """
 
 from __future__ import annotations
