@@ -21,7 +21,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import BOOL, IR_INDEX, integer_attribute, ir_type, storage_type
 from .local_arrays import LARGEST_EXTENT, local_array_index
 from .types import ScalarType
-from .values import Array, LocalArray, Scalar, Value, describe
+from .values import Array, LocalArray, Scalar, Value, describe, index_count
 
 
 @dataclass(slots=True, eq=False)
@@ -38,7 +38,7 @@ def element_at(
     """Returns the element at indices that are evaluated; CompileError with `hint` where their number is wrong."""
     ndim = array.type.ndim
     if len(values) != ndim:
-        takes = f"takes {ndim} ind{'ex' if ndim == 1 else 'ices'}, found {len(values)}"
+        takes = f"takes {index_count(ndim)}, found {len(values)}"
         raise fb.error(node, f"'{array.name}' is {describe(array)} and {takes}", "LP2041", hint=hint)
     if is_debug(fb):
         for dimension, value in enumerate(values):

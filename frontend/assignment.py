@@ -16,10 +16,11 @@ from .function_builder import FunctionBuilder, VariableType
 from .ir_types import I32, WEAK_FLOAT, WEAK_INT
 from .literal_choices import held_by
 from .named_objects import named_object
+from .parameter_types import LocalArrayType
 from .parts import load_part, resolve_part, store_part
 from .promotion import fits, join
 from .struct_types import StructType, value_type_of
-from .types import MAX_DIMENSIONS, FixedArrayType, ScalarType, scalar_of
+from .types import MAX_DIMENSIONS, ArrayType, FixedArrayType, ScalarType, scalar_of
 from .values import (
     Array,
     Composite,
@@ -225,7 +226,9 @@ def _no_join(
     message = (
         f"{what} is {_spelled(known)} in one place and {describe(found)} in another: the types do not join"
     )
-    hint = "convert the values to one type, or use two variables"
+    hint = "convert the values to one type, or " + (
+        "write two functions" if is_result else "use two variables"
+    )
     if isinstance(known, Array) and isinstance(found, Array):
         message = (
             f"{what} names the array '{known.name}' in one place and '{found.name}' in another; "
@@ -233,7 +236,8 @@ def _no_join(
         )
         hint = "choose by an index, a[k, i] of one array with one dimension more, or call a helper with either array"
     first = fb.assigned_at.get(name)
-    notes = [] if first is None else [fb.source.diagnostic(first, "first assigned here", severity="note")]
+    verb = "returned" if is_result else "assigned"
+    notes = [] if first is None else [fb.source.diagnostic(first, f"first {verb} here", severity="note")]
     return fb.error(node, message, "LP2049" if is_result else "LP2037", hint=hint, notes=notes)
 
 
@@ -322,6 +326,13 @@ def declare_annotated(fb: FunctionBuilder, node: ast.AnnAssign) -> None:
         )
     if getattr(named_object(fb, node.annotation), "__module__", None) == "typing":
         return  # Final and the like say nothing about the type
+    if _is_of_array(fb, node.annotation):
+        raise fb.error(
+            node.annotation,
+            f"a variable's annotation is a type such as lp.f32, found {ast.unparse(node.annotation)}",
+            "LP2012",
+            hint="leave it out: the name is another one of that array",
+        )
     annotation = fb.evaluate(_unquoted(node.annotation))
     obj = annotation.obj if isinstance(annotation, Static) else None
     scalar = scalar_of(obj)
@@ -347,6 +358,14 @@ def declare_annotated(fb: FunctionBuilder, node: ast.AnnAssign) -> None:
     fb.variable_types[name] = kind
     fb.declared.add(name)
     fb.assigned_at[name] = node
+
+
+def _is_of_array(fb: FunctionBuilder, annotation: ast.expr) -> bool:
+    from .helper_arguments import annotation_type  # which assigns to parameters
+
+    return isinstance(annotation, ast.Subscript) and isinstance(
+        annotation_type(fb, fb.source, annotation), ArrayType | LocalArrayType
+    )
 
 
 def _unquoted(annotation: ast.expr) -> ast.expr:

@@ -35,6 +35,7 @@ _NUMBERS_ONLY = ("add", "sub", "min", "max")
 _STORES = ("add", "sub", "exchange", "store", "compare_exchange")
 """What makes NaN of NaN; ``min`` and ``max`` pass it by."""
 _ORDERS = {name: name for name in ORDERS}
+_STRONGEST = {"load": "acquire", "store": "release"}
 _SCOPES = {name: name for name in SCOPES}
 _COUNTS = {"load": 2, "compare_exchange": 4}
 _USAGE = {"load": "a, i", "compare_exchange": "a, i, expected, v"}
@@ -146,7 +147,9 @@ def _checked_type(fb: FunctionBuilder, node: ast.Call, place: AtomicPlace, name:
 def _check_order(fb: FunctionBuilder, node: ast.Call, name: str, order: str) -> None:
     refused = {"load": ("release", "acq_rel"), "store": ("acquire", "acq_rel")}.get(name, ())
     if order in refused:
-        raise fb.error(node, f'lp.atomic.{name} has no order "{order}"', "LP2033", hint="leave it out")
+        place = next((k.value for k in node.keywords if k.arg == "order"), node)
+        hint = f'use "{_STRONGEST[name]}"; without an order it is "relaxed"'
+        raise fb.error(place, f'lp.atomic.{name} has no order "{order}"', "LP2033", hint=hint)
 
 
 def _operation(

@@ -32,6 +32,13 @@ def compile_assert(fb: FunctionBuilder, node: ast.Assert) -> None:
     """Compiles ``assert``: the message is evaluated where it fails, as in Python."""
     if fb.module.checks == "none":
         return
+    if isinstance(node.test, ast.Tuple):
+        raise fb.error(
+            node.test,
+            "an assert of a tuple, which is always true",
+            "LP2033",
+            hint='write assert condition, "message" without brackets',
+        )
     test = condition(fb, fb.evaluate(node.test), node.test)
     if test.const is True:
         return

@@ -30,6 +30,22 @@ SCALARS = {
 }
 """Scalar and vector types, on the host and in kernels alike."""
 
+_ATOMICS = {
+    "Add": "add",
+    "Sub": "sub",
+    "Min": "min",
+    "Max": "max",
+    "And": "and_",
+    "Or": "or_",
+    "Xor": "xor",
+    "Exch": "exchange",
+    "Exchange": "exchange",
+    "CAS": "compare_exchange",
+    "CompSwap": "compare_exchange",
+    "CompareExchange": "compare_exchange",
+}
+"""What follows ``atomic`` in CUDA and GLSL, and ``Interlocked`` in HLSL."""
+
 IN_KERNELS = {
     "thread_idx": "lp.local_id(d); dimension 0 is the slowest",
     "block_idx": "lp.group_id(d); dimension 0 is the slowest",
@@ -82,6 +98,20 @@ IN_KERNELS = {
     "atomic_max": "lp.atomic.max(a, i, v)",
     "atomic_min": "lp.atomic.min(a, i, v)",
     "atomic_cas": "lp.atomic.compare_exchange(a, i, expected, v)",
+    **{
+        f"{before}{operation}": f"lp.atomic.{ours}(a, i, {'expected, v' if ours == 'compare_exchange' else 'v'})"
+        for before in ("atomic", "Interlocked")
+        for operation, ours in _ATOMICS.items()
+    },
+    "atomicInc": "lp.atomic.add(a, i, 1), which wraps at 2**32 only",
+    "atomicDec": "lp.atomic.sub(a, i, 1), which wraps at 0 only",
+    "array": "lp.private.array(shape, dtype), or lp.local.array(shape, dtype) for the work-group",
+    "constexpr": "a parameter n: lp.Const[lp.i32]; numbers around a kernel are constants as they stand",
+    "clock": "event.elapsed_ns on the host, of a queue made with profiling=True; kernels have no clock",
+    "clock64": "event.elapsed_ns on the host, of a queue made with profiling=True; kernels have no clock",
+    "unroll": "lp.static_range(n), whose rounds are written out",
+    "work_group": 'lp.group, as in lp.group.reduce(v, "add")',
+    "workgroup": 'lp.group, as in lp.group.reduce(v, "add")',
     "load": "a[i]; lp.atomic.load(a, i) where others write it meanwhile",
     "store": "a[i] = v; lp.atomic.store(a, i, v) where others use it meanwhile",
     "ndrange": "one for loop over range for each dimension",

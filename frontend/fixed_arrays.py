@@ -22,7 +22,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
 from .types import FixedArrayType, i64
 from .types import i32 as lapilli_i32
-from .values import FixedArray, Scalar, Value
+from .values import FixedArray, Scalar, Value, index_count
 
 
 @lru_cache(maxsize=256)
@@ -84,7 +84,9 @@ def insert_fixed(
         CompileError: more indices than it has dimensions, or a literal one out of range.
     """
     if len(indices) > base.type.ndim:
-        raise fb.error(node, f"{base.type!r} takes {base.type.ndim} indices, found {len(indices)}", "LP2041")
+        raise fb.error(
+            node, f"{base.type!r} takes {index_count(base.type.ndim)}, found {len(indices)}", "LP2041"
+        )
     checked = [_checked(fb, i, length, node) for i, length in zip(indices, base.type.shape, strict=False)]
     if fb.is_dry:
         return FixedArray(base.type, None)
@@ -124,7 +126,7 @@ def load_fixed(fb: FunctionBuilder, base: FixedArray, indices: Sequence[Scalar],
     if len(indices) > len(base.remaining_shape):
         raise fb.error(
             node,
-            f"{base.type!r} takes {base.type.ndim} indices, found {len(base.prefix) + len(indices)}",
+            f"{base.type!r} takes {index_count(base.type.ndim)}, found {len(base.prefix) + len(indices)}",
             "LP2041",
         )
     checked = [

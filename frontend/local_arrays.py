@@ -117,7 +117,11 @@ def _lengths(fb: FunctionBuilder, node: ast.Call, shape: Value, name: str) -> li
                 where,
                 f"the shape of lp.{name} is known before the kernel runs, found a value of each work-item",
                 "LP2055",
-                hint="use literals, captured numbers and specialization constants",
+                hint="use literals, captured numbers, lp.Const and lp.Spec parameters"
+                + (
+                    "; or a parameter lp.LocalArray[…], whose shape each launch gives"
+                    * (name == "local.array")
+                ),
             )
         if not all(map(_is_integer, sources or ())):
             raise fb.error(

@@ -32,7 +32,10 @@ def _integers(fb: FunctionBuilder, node: ast.Call, arguments: list[Value], count
     values = numbers(fb, node, arguments, name)
     for value, part in zip(values, node.args, strict=True):
         if not value.type.is_integer:
-            raise fb.error(part, f"{name} takes integers, found {describe(value)}", "LP2033")
+            hint = "convert it: int(…)"
+            if value.type.bits:  # bits are asked of, not a literal
+                hint += f", or reinterpret its bits: lp.bitcast(…, lp.u{value.type.bits})"
+            raise fb.error(part, f"{name} takes integers, found {describe(value)}", "LP2033", hint=hint)
     scalar = values[0].type
     for value in values[1:]:
         scalar = common_type(fb, Scalar(scalar), value, node, name)

@@ -97,13 +97,20 @@ def compile_name(fb: FunctionBuilder, node: ast.Name) -> Value:
     return value
 
 
-_OTHERS = dict.fromkeys(
-    ("cuda", "tl", "ti"),
+_OURS = (
     "kernels have lapilli's names: lp.global_id(0), lp.barrier(), lp.atomic.add(a, i, v); docs/kernel-language.md has "
-    "them beside those of CUDA, Numba, Triton and Taichi",
-) | dict.fromkeys(
-    ("np", "numpy", "cp", "cupy"), "NumPy does not run on devices; use lp.math and the builtins"
+    "them beside those of CUDA, Numba, Triton and Taichi"
 )
+_OTHERS = {
+    **dict.fromkeys(("cuda", "taichi", "ti", "tl", "triton", "wp"), _OURS),
+    **dict.fromkeys(
+        ("cp", "cupy", "np", "numpy"), "NumPy does not run on devices; use lp.math and the builtins"
+    ),
+    **dict.fromkeys(
+        ("jax", "jnp", "torch"),
+        "tensors do not run in kernels; use lp.math and the builtins on their elements",
+    ),
+}
 """What to write instead of modules that other kernels use."""
 
 

@@ -180,8 +180,11 @@ class Const(Annotation):
     def __class_getitem__(cls, element: object) -> ConstType:
         kind = value_type_of(element)
         if kind is None:
+            from .annotation_errors import described
+
             raise CompileError(
-                f"lp.Const[type]: expected a scalar, vector or struct type such as lp.i32, found {element!r}",
+                "lp.Const[type]: expected a scalar, vector or struct type such as lp.i32, found "
+                f"{described(element)}; write n: lp.Const[lp.i32]",
                 code="LP2018",
             )
         return ConstType(kind)

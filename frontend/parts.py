@@ -28,6 +28,7 @@ from .values import (
     Tuple,
     Value,
     describe,
+    index_count,
 )
 from .variable_parts import VariablePart, load_variable_part, step_into, store_variable_part
 from .vector_types import VecType
@@ -151,7 +152,7 @@ def _steps(
     if isinstance(kind, FixedArrayType):
         indices = index_values(fb, node)
         if len(indices) > kind.ndim:
-            raise fb.error(node, f"{kind!r} takes {kind.ndim} indices, found {len(indices)}", "LP2041")
+            raise fb.error(node, f"{kind!r} takes {index_count(kind.ndim)}, found {len(indices)}", "LP2041")
         steps = [bounded_step(fb, i, n, node) for i, n in zip(indices, kind.shape, strict=False)]
         rest = kind.shape[len(indices) :]
         return tuple(steps), FixedArrayType(kind.element, rest) if rest else kind.element
@@ -203,7 +204,7 @@ def _missing_member_hint(kind: StructType, node: ast.Attribute) -> str:
 
 
 def _vector_index(fb: FunctionBuilder, kind: VecType, node: ast.Subscript) -> Step:
-    indices = index_values(fb, node)
+    indices = index_values(fb, node, "a vector")
     if len(indices) != 1:
         raise fb.error(node, f"{kind!r} takes one index, found {len(indices)}", "LP2041")
     return bounded_step(fb, indices[0], kind.size, node, "a vector")

@@ -28,9 +28,9 @@ def construct_struct(fb: FunctionBuilder, kind: StructType, node: ast.Call) -> V
     if len(node.args) > len(names):
         raise fb.error(
             node,
-            f"struct '{kind.name}' has {len(names)} members, found {len(node.args)} values",
+            f"struct '{kind.name}' has {len(names)} member{'s' * (len(names) != 1)}, found {len(node.args)} values",
             "LP2045",
-            hint=f"its members are {', '.join(names)}",
+            hint=f"it has {', '.join(names)}",
         )
     for name, part in zip(names, node.args, strict=False):
         if isinstance(part, ast.Starred):

@@ -252,14 +252,16 @@ def _index_hint(value: Value) -> str | None:
         return f"convert it: lp.i32x{value.type.size}(…) is an index for each dimension"
     if isinstance(value, Static) and isinstance(value.obj, Intrinsic):
         return f"call it: {value.name}(0)"
+    if isinstance(value, Static) and isinstance(value.obj, WorkItem):
+        return number_hint(value)
     if isinstance(value, Static):
         return "elements are named by position: a[i]; members of a struct by attribute: a[i].x"
     return number_hint(value)
 
 
-def index_values(fb: FunctionBuilder, node: ast.Subscript) -> list[Scalar]:
+def index_values(fb: FunctionBuilder, node: ast.Subscript, of: str = "a fixed array") -> list[Scalar]:
     """Evaluates the indices into a fixed array or vector; CompileError where one is no integer."""
-    return _index_list(fb, node, "an index of a fixed array")
+    return _index_list(fb, node, f"an index of {of}")
 
 
 def extent(fb: FunctionBuilder, array: Array, dimension: int) -> Scalar:

@@ -10,12 +10,14 @@ from .builtins import BUILTINS
 from .elsewhere import IN_A_LOOP, IN_KERNELS
 from .intrinsics import ATOMIC_FUNCTIONS, MATH_CONSTANTS, MATH_FUNCTIONS, WORK_ITEM_FUNCTIONS
 from .types import SCALAR_TYPES
-from .values import Composite, FixedArray, Tuple, Value, number_hint
+from .values import Composite, FixedArray, Static, Tuple, Value, number_hint
 from .vector_types import VecType
 
 _ATOMIC = {
     "inc": "lp.atomic.add(a, i, 1)",
     "dec": "lp.atomic.sub(a, i, 1)",
+    "increment": "lp.atomic.add(a, i, 1)",
+    "decrement": "lp.atomic.sub(a, i, 1)",
     "cas": "lp.atomic.compare_exchange(a, i, expected, v)",
     "compare_and_swap": "lp.atomic.compare_exchange(a, i, expected, v)",
     "compare_exchange_strong": "lp.atomic.compare_exchange(a, i, expected, v)",
@@ -106,6 +108,7 @@ _FUNCTIONS = {
     "clip": "write lp.math.clamp(x, low, high)",
     "deg2rad": "write lp.math.radians(x)",
     "divide": "write a / b",
+    "fdim": "write max(a - b, 0.0)",
     "fix": "write lp.math.trunc(x)",
     "float_power": "write a ** b",
     "floor_divide": "write a // b",
@@ -222,6 +225,8 @@ def vector_member_hint(name: str) -> str | None:
         return f"write {name}(v)"
     if name == "sum":
         return "add the components: v.x + v.y"
+    if name in ("ndim", "shape", "size"):
+        return "len(v) is the number of its components"
     if name in ("all", "any"):
         return f"join the components: v.x {'and' if name == 'all' else 'or'} v.y"
     function = _OF_VECTORS.get(name, name)
@@ -242,6 +247,8 @@ def operand_hint(wrong: Value, other: Value) -> str | None:
         return "a matrix and a vector multiply with @; by component they are both vectors"
     if isinstance(vector, VecType) and isinstance(wrong, Tuple) and len(wrong.items) == vector.size:
         return f"make it a vector: {vector!r}(…)"
+    if isinstance(wrong, Static) and isinstance(wrong.obj, str):
+        return 'kernels put no texts together: write print("n =", n) or print(f"n = {n}")'
     return number_hint(wrong)
 
 

@@ -250,6 +250,11 @@ def constant(value: int | float | bool) -> Scalar:
     return Scalar(WEAK_FLOAT, const=value)
 
 
+def index_count(count: int) -> str:
+    """Returns "1 index" or "2 indices" for messages."""
+    return f"{count} ind{'ex' if count == 1 else 'ices'}"
+
+
 def describe(value: Value) -> str:
     """Returns the type of `value` as messages name it."""
     match value:
