@@ -12,9 +12,8 @@ from ..ir.kernel_info import (
     BufferParameter,
     ImageParameter,
     KernelInfo,
-    LocalParameter,
+    Parameter,
     ScalarParameter,
-    StreamParameter,
     ValueParameter,
 )
 from .element_counts import MOST_ELEMENTS, too_many_elements
@@ -48,6 +47,58 @@ def takes_addresses(kernel: KernelInfo) -> bool:
     )
 
 
+class _Fields:
+    """The fields of a kernel's argument block, in the order in which their values arrive."""
+
+    def __init__(self, kernel: KernelInfo) -> None:
+        abi = kernel.abi
+        self._index = "q" if abi.index_bits == 64 else "i"
+        self.fields: list[tuple[int, str]] = []
+        """Offset and format of each."""
+        self.sources: list[tuple[str, int, int]] = []
+        """What a value is, and which one: of the scalars, of the arrays' memory, or of the arguments."""
+        self.counted: list[tuple[int, str]] = []
+        """Position and name of the arrays that are reached by address."""
+        self.scalar_count = 0
+        self._array_count = 0
+        for offset in (*abi.range_offsets_bytes, *abi.base_offsets_bytes):
+            if offset is not None:
+                self.fields.append((offset, self._index))
+        self.fields += [(field.offset_bytes, PACK_FORMATS[field.dtype]) for field in abi.spec_fields]
+        self.fields += [(table.offset_bytes, f"{len(table.data)}s") for table in abi.tables]
+        for position, parameter in enumerate(kernel.parameters):
+            self._add_parameter(position, parameter)
+
+    def _add_parameter(self, position: int, parameter: Parameter) -> None:
+        if isinstance(parameter, ScalarParameter):
+            self._add_scalar(parameter.offset_bytes, PACK_FORMATS[parameter.dtype])
+        elif isinstance(parameter, ValueParameter):
+            self._add_scalar(parameter.offset_bytes, f"{parameter.size_bytes}s")
+        elif isinstance(parameter, ImageParameter):
+            for dimension, offset in enumerate(parameter.scale_offsets_bytes):
+                self._add(offset, "f", "scale", position, dimension)
+        elif isinstance(parameter, BufferParameter):
+            self._add_array(position, parameter)
+
+    def _add(self, offset: int | None, format_: str, kind: str, number: int, dimension: int = 0) -> None:
+        """Adds a field; a kernel that does not use a value has no offset for it."""
+        if offset is not None:
+            self.fields.append((offset, format_))
+            self.sources.append((kind, number, dimension))
+
+    def _add_scalar(self, offset: int | None, format_: str) -> None:
+        self._add(offset, format_, "scalar", self.scalar_count)
+        self.scalar_count += 1
+
+    def _add_array(self, position: int, parameter: BufferParameter) -> None:
+        self._add(parameter.address_offset_bytes, "Q", "address", self._array_count)
+        if parameter.address_offset_bytes is not None and parameter.ndim:
+            self.counted.append((position, parameter.name))
+        for dimension, offset in enumerate(parameter.extent_offsets_bytes):
+            self._add(offset, self._index, "extent", position, dimension)
+        self._array_count += 1
+
+
 class ArgumentPacker:
     """Writes the argument block of a kernel: hidden fields, extents, scalars, addresses.
 
@@ -56,58 +107,20 @@ class ArgumentPacker:
     """
 
     def __init__(self, kernel: KernelInfo) -> None:
-        fields: list[tuple[int, str]] = []
-        abi = kernel.abi
+        abi, block = kernel.abi, _Fields(kernel)
+        fields = block.fields
         self.range_dimensions = _used(abi.range_offsets_bytes)
         self.base_dimensions = _used(abi.base_offsets_bytes)
-        index = "q" if abi.index_bits == 64 else "i"
-        fields += [(offset, index) for offset in abi.range_offsets_bytes if offset is not None]
-        fields += [(offset, index) for offset in abi.base_offsets_bytes if offset is not None]
-        fields += [(field.offset_bytes, PACK_FORMATS[field.dtype]) for field in abi.spec_fields]
-        fields += [(table.offset_bytes, f"{len(table.data)}s") for table in abi.tables]
         self.has_addresses = takes_addresses(kernel)
-        # What a value is, and which one: of the scalars, of the arrays' memory, or of the arguments.
-        sources: list[tuple[str, int, int]] = []
-        counted: list[tuple[int, str]] = []
-        arrays = scalars = 0
-        for position, parameter in enumerate(kernel.parameters):
-            if isinstance(parameter, ScalarParameter):
-                if parameter.offset_bytes is not None:
-                    fields.append((parameter.offset_bytes, PACK_FORMATS[parameter.dtype]))
-                    sources.append(("scalar", scalars, 0))
-                scalars += 1
-                continue
-            if isinstance(parameter, ValueParameter):
-                fields.append((parameter.offset_bytes, f"{parameter.size_bytes}s"))
-                sources.append(("scalar", scalars, 0))
-                scalars += 1
-                continue
-            if isinstance(parameter, LocalParameter | StreamParameter):
-                continue
-            if isinstance(parameter, ImageParameter):
-                for dimension, offset in enumerate(parameter.scale_offsets_bytes):
-                    if offset is not None:
-                        fields.append((offset, "f"))
-                        sources.append(("scale", position, dimension))
-                continue
-            if parameter.address_offset_bytes is not None:
-                fields.append((parameter.address_offset_bytes, "Q"))
-                sources.append(("address", arrays, 0))
-                if parameter.ndim:
-                    counted.append((position, parameter.name))
-            for dimension, offset in enumerate(parameter.extent_offsets_bytes):
-                if offset is not None:
-                    fields.append((offset, index))
-                    sources.append(("extent", position, dimension))
-            arrays += 1
-        self._sources = tuple(sources)
+        self._sources = tuple(block.sources)
         self._kernel = kernel
         self._most = MOST_ELEMENTS if abi.index_bits == 32 else (1 << 63) - 1
-        self._counted = tuple(counted) if abi.index_bits == 32 else ()
+        self._counted = tuple(block.counted) if abi.index_bits == 32 else ()
         """Position and name of the arrays all of whose elements the kernel must reach by one number of 32 bits."""
-        self.has_values = bool(sources)
+        self.has_values = bool(self._sources)
         """Whether the block differs between launches of one range."""
-        self.is_scalars_only = all(kind == "scalar" for kind, _, _ in sources) and len(sources) == scalars
+        is_plain = all(kind == "scalar" for kind, _, _ in self._sources)
+        self.is_scalars_only = is_plain and len(self._sources) == block.scalar_count
         """Whether the scalar arguments are all of the values, so that `values` need not be called."""
         self._order = sorted(range(len(fields)), key=lambda i: fields[i][0])
         self.nbytes = abi.argument_block_bytes
