@@ -53,8 +53,9 @@ class Watchdog:
             name, self._new_kernel = self._new_kernel, ""
             if name in self._device.running_kernels():
                 logger.warning(
-                    "device '%s': kernel '%s' runs for the first time, and its driver may still be compiling it: "
-                    "nothing has ended for %.0f s.  Many loops in a row, or unrolled by opt_level=2, take long",
+                    "device '%s': kernel '%s' runs for the first time and nothing has ended for %.0f s: it has "
+                    "much to do, or its driver is still compiling it, which takes long for many loops in a row and "
+                    "for loops that opt_level=2 has unrolled",
                     self._device.name,
                     name,
                     passed,
