@@ -90,8 +90,9 @@ def run_numpy(start: Bodies, steps: int) -> NDArray[np.float64]:
 
 def picture(places: NDArray[np.float32], size: int = 512) -> Image.Image:
     """Returns the disc from above: the brighter, the more bodies."""
-    counts, _, _ = np.histogram2d(places[:, 1], places[:, 0], bins=size, range=[[-1.5, 1.5]] * 2)
-    return Image.fromarray(np.clip(counts * 120, 0, 255).astype(np.uint8))
+    counts, _, _ = np.histogram2d(places[:, 1], places[:, 0], bins=size, range=[[-1.2, 1.2]] * 2)
+    around = [np.roll(counts, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1)]
+    return Image.fromarray(np.clip(60 * np.sum(around, 0) + 120 * counts, 0, 255).astype(np.uint8))
 
 
 def main(args: list[str] | None = None) -> int:
