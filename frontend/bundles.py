@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from ..ir.errors import BuildError, InvalidError, KernelNotSupportedError, user_facing
-from ..vk_runtime.bundle_errors import ConstraintError, type_name
+from ..vk_runtime.bundle_errors import ConstraintError
 from ..vk_runtime.bundle_image import DeviceImage
 from ..vk_runtime.bundle_state import BundleState
 from ..vk_runtime.bundle_transitions import build_bundle, compile_bundle, join_bundles, link_bundles
+from ..vk_runtime.compatibility import checked_device
 from ..vk_runtime.context import Context
 from ..vk_runtime.device import Device
 from ..vk_runtime.device_list import device
@@ -199,10 +200,9 @@ def is_compatible(
     wanted = wanted_kernels(what, kernel_ids, kernel, None)
     if wanted is None:
         raise ConstraintError("is_compatible takes kernel_ids or kernel, found neither")
-    if dev is not None and not isinstance(dev, Device):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConstraintError(f"is_compatible takes an lp.Device, found {dev!r} of type {type_name(dev)}")
+    where = device() if dev is None else checked_device(what, dev)
     # Whatever a device supports it can have in executable form.
-    return _have_all(what, wanted, (device() if dev is None else dev,), BundleState.EXECUTABLE)
+    return _have_all(what, wanted, (where,), BundleState.EXECUTABLE)
 
 
 # From state to state

@@ -18,9 +18,9 @@ from ..ir.public_names import PublicNames
 from ..ir.sha256 import sha256
 from ..ir.target_env import SPIRV_TARGET, TargetEnv
 from ..spirv.device_image import DeviceImage as SpirvImage
-from .bundle_errors import ConstraintError, no_constructor, type_name
+from .bundle_errors import ConstraintError, no_constructor
 from .bundle_state import BundleState
-from .compatibility import is_environment_supported, is_supported, runs_kernel
+from .compatibility import checked_device, is_environment_supported, is_supported, runs_kernel
 from .constants_of_image import SpecConstantInfo, public_infos
 from .device import Device
 from .items import items
@@ -288,7 +288,7 @@ class DeviceImage(
         found = kernel if isinstance(kernel, str) else given_id(kernel)
         if found is None:
             raise no_kernel("DeviceImage.has_kernel", kernel)
-        if dev is not None and not self.is_compatible(dev):
+        if dev is not None and not self.is_compatible(checked_device("DeviceImage.has_kernel", dev)):
             return False
         hidden = self._is_from_source  # their ids are none of the user's
         meant = [
@@ -298,10 +298,7 @@ class DeviceImage(
 
     def is_compatible(self, dev: Device) -> bool:
         """Returns whether a device can run its kernels."""
-        if not isinstance(dev, Device):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
-            raise ConstraintError(
-                f"DeviceImage.is_compatible takes an lp.Device, found {dev!r} of type {type_name(dev)}"
-            )
+        checked_device("DeviceImage.is_compatible", dev)
         if self._only_on not in (None, dev) or not is_supported(self._requirements, dev):
             return False
         if self._native is not None and not self._native.is_for(dev):

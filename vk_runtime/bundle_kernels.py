@@ -116,17 +116,21 @@ def stands_for(kernel: object, id_: KernelId) -> bool:
     return given_id(kernel) is id_
 
 
-def listing(ids: Sequence[KernelId], absent: object = None) -> str:
+def listing(images: Sequence[DeviceImage], absent: object) -> str:
     """Returns what a bundle has, for messages.
 
     Args:
-        ids: of its kernels.
+        images: of the bundle.
         absent: what was looked for; a kernel of the same name that it is not is told apart.
     """
-    names = ", ".join(sorted(id_.qualified_name for id_ in ids))
+    ids = dict.fromkeys(id_ for image in images for id_ in image.kernel_ids)
+    names = sorted(id_.qualified_name for id_ in ids)
+    names += sorted(
+        {f"{name} (from source)" for image in images if image.is_from_source for name in image.kernels}
+    )
     twin = next((id_ for id_ in ids if id_.qualified_name == getattr(absent, "qualified_name", None)), None)
     if twin is None:
-        return f"it has {names}" if names else "it has none"
+        return f"it has {', '.join(names)}" if names else "it has none"
     if twin.origin is None:
         why = "another definition of it; get a bundle of this one"
     else:
@@ -134,9 +138,10 @@ def listing(ids: Sequence[KernelId], absent: object = None) -> str:
             "one from a bundle file, which was loaded before this one was defined, or has other parameters; import "
             "the kernel's module first"
         )
-    return f"it has {names}, but of the same name {why}"
+    return f"it has {', '.join(names)}, but of the same name {why}"
 
 
-def shown(kernel: object) -> str:
-    """Returns how a message names what a user gave for a kernel."""
-    return repr(kernel) if isinstance(kernel, str) else f"'{getattr(kernel, 'qualified_name', kernel)}'"
+def unknown_kernel(what: str, images: Sequence[DeviceImage], kernel: object) -> UnknownKernelError:
+    """Returns the error, in the name of `what`, for a kernel that the images of a bundle do not have."""
+    shown = repr(kernel) if isinstance(kernel, str) else f"'{getattr(kernel, 'qualified_name', kernel)}'"
+    return UnknownKernelError(f"{what}: the bundle has no kernel {shown}; {listing(images, kernel)}")

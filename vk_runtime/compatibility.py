@@ -6,11 +6,19 @@ from typing import TYPE_CHECKING
 
 from ..ir.kernel_info import Requirements
 from ..ir.target_env import TargetEnv
+from .bundle_errors import ConstraintError, type_name
 from .device import Device
 from .requirements import own_requirements, unmet
 
 if TYPE_CHECKING:
     from .bundle_image import DeviceImage
+
+
+def checked_device(what: str, value: object) -> Device:
+    """Returns what a user gave for a device; TypeError in the name of `what` where it is none."""
+    if not isinstance(value, Device):
+        raise ConstraintError(f"{what} takes an lp.Device, found {value!r:.80} of type {type_name(value)}")
+    return value
 
 
 def is_supported(requirements: Requirements, device: Device) -> bool:

@@ -15,15 +15,15 @@ from ..ir.errors import (
     InvalidError,
     KernelNotFoundError,
     KernelNotSupportedError,
-    UnknownKernelError,
     user_facing,
 )
 from ..ir.public_names import PublicNames
 from .backend import VulkanObject
 from .bundle_errors import no_constructor, wrong_state
 from .bundle_image import DeviceImage
-from .bundle_kernels import find_kernel, listing, shown, source_kernel, source_kernels, stands_for
+from .bundle_kernels import find_kernel, listing, source_kernel, source_kernels, stands_for, unknown_kernel
 from .bundle_state import BundleState
+from .compatibility import checked_device
 from .context import Context
 from .device import Device
 from .items import items
@@ -184,8 +184,9 @@ class KernelBundle(
             TypeError: `kernel` stands for no kernel.
         """
         self._require("has_kernel")
+        device = None if dev is None else checked_device("KernelBundle.has_kernel", dev)
         found = find_kernel("KernelBundle.has_kernel", self.kernel_ids, self._images, kernel)
-        return found is not None and any(image.has_kernel(found, dev) for image in self._images)
+        return found is not None and any(image.has_kernel(found, device) for image in self._images)
 
     @user_facing
     def get_kernel(self, kernel: object) -> Kernel:
@@ -204,10 +205,7 @@ class KernelBundle(
         found = find_kernel("KernelBundle.get_kernel", self.kernel_ids, self._images, kernel)
         if found is None:
             self._refuse(kernel)
-            raise UnknownKernelError(
-                f"KernelBundle.get_kernel: the bundle has no kernel {shown(kernel)}; "
-                f"{listing(self.kernel_ids, kernel)}"
-            )
+            raise unknown_kernel("KernelBundle.get_kernel", self._images, kernel)
         return make_kernel(self, found)
 
     def ext_oneapi_has_kernel(self, name: str) -> bool:
@@ -328,7 +326,7 @@ class KernelBundle(
         if not holding:
             self._refuse(kernel)
             raise KernelNotFoundError(
-                f"kernel '{kernel.qualified_name}' is not in the kernel bundle; {listing(self.kernel_ids, kernel)}"
+                f"kernel '{kernel.qualified_name}' is not in the kernel bundle; {listing(self._images, kernel)}"
             )
         for image in sorted(holding, key=lambda image: (image.format != "native", not image.frozen)):
             if device in self._devices and image.is_compatible(device) and self.takes_values(image):

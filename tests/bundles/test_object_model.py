@@ -83,7 +83,8 @@ def test_kernels_of_one_text_in_two_modules_are_different_images(context, state)
 
 @each_state
 def test_images_answer_for_kernels(device, context, state):
-    (image,) = get(context, state)
+    bundle = get(context, state)
+    (image,) = bundle
     for name in (kernels.scaled, kernels.scaled.kernel_id, "scaled", kernels.scaled.qualified_name):
         assert image.has_kernel(name) and image.has_kernel(name, device)
     for name in (kernels.doubled, "nope", other_kernels.scaled.kernel_id):
@@ -93,6 +94,11 @@ def test_images_answer_for_kernels(device, context, state):
         image.is_compatible("lavapipe")
     with pytest.raises(TypeError, match="name"):
         image.has_kernel(3)
+    for holder in (bundle, image):
+        with pytest.raises(
+            TypeError, match=rf"^{type(holder).__name__}.has_kernel takes an lp.Device, found 3 of type"
+        ):
+            holder.has_kernel(kernels.scaled, 3)
     assert repr(image) == f"<lp.DeviceImage {state.name} {image.format}: scaled, looked_up>"
 
 

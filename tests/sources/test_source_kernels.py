@@ -33,6 +33,8 @@ def test_kernels_by_name(context, queue, device):
         kb.ext_oneapi_get_kernel("second")
     with pytest.raises(TypeError):
         kb.ext_oneapi_has_kernel(3)
+    with pytest.raises(lp.UnknownKernelError, match=r"it has affine \(from source\), iota \(from source\)"):
+        kb.get_kernel(source_importer.calls_foreign)
     x, out = lp.zeros(6, lp.i32, device=device), lp.zeros(6, lp.i32, device=device)
     queue.parallel_for(6, kb.ext_oneapi_get_kernel("iota"), x)
     queue.parallel_for(6, kb.ext_oneapi_get_kernel("affine"), x, out=out)
