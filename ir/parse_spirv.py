@@ -50,6 +50,7 @@ _ATTRIBUTES: dict[str, Any] = {
     "matrix_layout": attributes.CooperativeMatrixLayoutAttr,
     "memory_operand": attributes.MemoryAccessAttr,
     "matrix_operands": attributes.CooperativeMatrixOperandsAttr,
+    "image_operands": attributes.ImageOperandsAttr,
 }
 
 
@@ -165,6 +166,7 @@ _PATTERNS: dict[str, tuple[str, Typing]] = {
     "mlir.merge": ("?%* : T*?", _no_result),
     "mlir.yield": ("% : T", _no_result),
     "Image": ("% : T", lambda t, _: (t, [_image_of(t[0])])),
+    "ImageDrefGather": ("% : T , % : T , % : T ?image_operands? -> T", _from_each),
     "ImageQuerySize": ("% : T -> T", lambda t, _: (t[:1], t[1:])),
     "FunctionCall": ("@callee ( ?%*? ) : function", lambda t, n: (t[:n], t[n:])),
     "mlir.addressof": ("@variable : T", lambda t, _: ([], t)),
@@ -208,6 +210,8 @@ def _step(parser: Parser, word: str, read: _Read) -> bool:
     elif word == "index":
         with parser.in_square_brackets():
             read.operands.append(parser.parse_unresolved_operand())
+    elif word == "image_operands":
+        return _image_operands(parser, read)
     elif word == "alignment":
         found = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
         if found is not None:
@@ -230,6 +234,15 @@ def _enumerant(parser: Parser, name: str, read: _Read) -> bool:
     value = kind.parse_parameter(parser) if text is None else spelled(parser, kind.enumeration, text)
     read.properties[name] = kind(value)
     return True
+
+
+def _image_operands(parser: Parser, read: _Read) -> bool:
+    """Reads ``["Offset"](%x : vector<2xi32>)``, where it is there."""
+    if parser.parse_optional_punctuation("[") is None:
+        return False
+    _enumerant(parser, "image_operands", read)
+    parser.parse_punctuation("]")
+    return _step(parser, "(", read) and all(_step(parser, word, read) for word in ("%*", ":", "T*", ")"))
 
 
 def _numbers(parser: Parser) -> Attribute:

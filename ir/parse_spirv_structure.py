@@ -90,7 +90,7 @@ def _function(parser: Parser) -> Operation:
     if "linkage_attributes" in found:
         properties["linkage_attributes"] = found.pop("linkage_attributes")
     if any(row for _, _, row in arguments):
-        found["arg_attrs"] = ArrayAttr([DictionaryAttr(row) for _, _, row in arguments])
+        properties["arg_attrs"] = ArrayAttr([DictionaryAttr(row) for _, _, row in arguments])
     body = parser.parse_optional_region(entry) or Region()
     return spirv.FuncOp.create(properties=properties, attributes=found, regions=[body])
 

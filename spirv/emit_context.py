@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -22,6 +22,7 @@ from ..ir.dialects.spirv import (
     VariableOp,
 )
 from ..ir.dialects.spirv.attributes import FPRoundingModeAttr, ScopeAttr
+from ..ir.dialects.spirv.types import StructType
 from ..ir.errors import BuildError
 from ..ir.location import location_of
 from ..ir.target_env import TargetEnv
@@ -116,6 +117,7 @@ class EmitContext:
         self.capabilities: set[int] = {Capability.Shader}
         self.extensions: set[str] = set()
         self.types = TypeTable(self.builder, self.capabilities, self.constant_id)
+        self.types.name_struct = self._name_struct
         self.surveys: dict[str, Survey] = {}
         """Of the functions emitted so far, by symbol."""
         self.symbols: dict[str, Operation] = {}
@@ -165,9 +167,25 @@ class EmitContext:
         """Adds an OpName."""
         self.builder.add(Section.DEBUG_NAMES, Op.Name, (target, *encode_string(name)))
 
+    def _name_struct(self, target: int, type_: StructType) -> None:
+        if not type_.identifier:
+            return
+        self.name(target, type_.identifier)
+        names = self.module.names_of_members(type_.identifier)
+        for index, name in enumerate(names[: len(type_.members)]):
+            if name:
+                words = (target, index, *encode_string(name))
+                self.builder.add(Section.DEBUG_NAMES, Op.MemberName, words)
+
     def decorate(self, target: int, decoration: int, *values: int) -> None:
         """Adds an OpDecorate."""
         self.builder.add(Section.ANNOTATIONS, Op.Decorate, (target, decoration, *values))
+
+    def decorate_parameters(self, function: FuncOp, numbers: Iterable[int]) -> None:
+        """Adds the decorations of a function's parameters, whose ids are `numbers`."""
+        for number, decoration in zip(numbers, function.decorations, strict=False):
+            if decoration is not None:
+                self.decorate(number, decoration)
 
     def link(self, target: int, linkage: LinkageAttributesAttr) -> None:
         """Makes an id a symbol of the linker."""

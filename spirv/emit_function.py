@@ -62,6 +62,7 @@ class FunctionEmitter:
         blocks = emission_order(function.body)
         for argument in blocks[0].args:
             self._add(Op.FunctionParameter, (), context.types.id(argument.type), self._id(argument))
+        context.decorate_parameters(function, map(self._id, blocks[0].args))
         self._start_block(blocks[0])
         self._hoist_variables(self._survey.variables)
         self._block(blocks[0])
@@ -75,8 +76,11 @@ class FunctionEmitter:
         add, types = self._builder.add, self._context.types
         section, mark = Section.FUNCTION_DECLARATIONS, self._mark
         add(section, Op.Function, operands, result_type=result_type, result_id=result, mark=mark)
-        for type_ in self._function.function_type.inputs:
+        parameters = [
             self._builder.add_result(section, Op.FunctionParameter, result_type=types.id(type_), mark=mark)
+            for type_ in self._function.function_type.inputs
+        ]
+        self._context.decorate_parameters(self._function, parameters)
         add(section, Op.FunctionEnd, mark=mark)
 
     # Instructions

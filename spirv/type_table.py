@@ -40,7 +40,7 @@ from ..ir.dialects.spirv.types import (
     element_type_at,
 )
 from ..ir.narrowing import is_array_attribute, is_dense, is_integer_type, is_scalar_attribute, is_vector_type
-from .binary import ModuleBuilder, Section, encode_string
+from .binary import ModuleBuilder, Section
 from .layout import is_laid_out, layout_fault
 from .literals import UnemittableError, scalar_words
 from .tables import Capability as Cap
@@ -52,7 +52,6 @@ _FLOAT_WIDTHS: dict[type[Attribute], int] = {
     Float32Type: 32,
     Float64Type: 64,
 }
-_BFLOAT16_ENCODING = 0
 _BLOCK_STORAGE_CLASSES = (StorageClass.StorageBuffer, StorageClass.PushConstant, StorageClass.Uniform)
 
 
@@ -68,6 +67,8 @@ class TypeTable:
     ) -> None:
         self._builder = builder
         self._constant_id = constant_id
+        self.name_struct: Callable[[int, StructType], None] = lambda _number, _type: None
+        """Writes the names of a struct, and of its members, whose type has this id; `EmitContext` sets it."""
         self._capabilities = capabilities
         self._by_identity: dict[int, int] = {}
         self._kept: list[Attribute] = []
@@ -195,7 +196,7 @@ class TypeTable:
         width = _FLOAT_WIDTHS[type(type_)]
         if isinstance(type_, BFloat16Type):
             self._capabilities.add(NewerCapability.BFloat16TypeKHR)
-            return self._unique(Op.TypeFloat, width, _BFLOAT16_ENCODING)
+            return self._unique(Op.TypeFloat, width, 0)  # the encoding BFloat16KHR
         if width == 64:
             self._capabilities.add(Cap.Float64)
         elif width == 16:
@@ -286,8 +287,7 @@ class TypeTable:
         elements = [element_type_at(type_, index) for index in range(len(type_.members))]
         members = [self._part(element) for element in elements if element is not None]
         result = self._builder.add_result(Section.GLOBALS, Op.TypeStruct, members)
-        if type_.identifier:
-            self._builder.add(Section.DEBUG_NAMES, Op.Name, (result, *encode_string(type_.identifier)))
+        self.name_struct(result, type_)
         for index, member in enumerate(type_.members):
             if member.offset is not None:
                 self._decorate_member(result, index, Decoration.Offset, member.offset)

@@ -3,20 +3,21 @@
     data = kernel.spv                          spirv.module Logical GLSL450 requires #spirv.vce<v1.3, …> {
     deserialise(data)                            spirv.GlobalVariable …  spirv.func …  spirv.EntryPoint … }
 
-Kept: everything that has a meaning, names of functions, variables, constants and structs, names of values as
-hints, OpLine as locations.  Left out: OpSource and its like, names of struct members, NonSemantic instructions,
-blocks that nothing can reach.  Capabilities and extensions go into `vce_triple`.
+Kept: everything that has a meaning, names of functions, variables, constants, structs and their members, names of
+values as hints, OpLine as locations.  Left out: OpSource and its like, NonSemantic instructions, blocks that nothing
+can reach.  Capabilities and extensions go into `vce_triple`.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, i32
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, SymbolRefAttr, i32
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialects import spirv
 from ...ir.dialects.spirv import enums
-from ...ir.dialects.spirv.attributes import NullAttr
+from ...ir.dialects.spirv.attributes import DecorationAttr, NullAttr
+from ...ir.dialects.spirv.enums import ExecutionMode as Mode
 from ...ir.dialects.spirv.spec_expression import OPERAND_COUNTS
 from ...ir.narrowing import is_scalar_attribute
 from ...ir.verify import IRError, verify_module
@@ -42,6 +43,16 @@ _NAMELESS = frozenset(
         Op.TypeVoid, Op.TypeFunction, Op.Variable, Op.SpecConstantComposite, Op.SpecConstantOp,
     )
 ) | PLAIN | SPEC_SCALARS  # fmt: skip
+_ARRAYS = frozenset((Op.TypeArray, Op.TypeRuntimeArray))
+_SPELT_UPSTREAM = {"UniformAndStorageBuffer16BitAccess": "StorageUniform16"}
+"""Capabilities of two names, of which MLIR has the other."""
+_OF_PARAMETERS = (
+    enums.Decoration.AliasedPointer,
+    enums.Decoration.RestrictPointer,
+    enums.Decoration.Aliased,
+    enums.Decoration.Restrict,
+)
+"""Those that are kept, one a parameter as in upstream: what addresses need before what is of the pointer to them."""
 
 
 def deserialise(data: bytes | bytearray | memoryview) -> spirv.ModuleOp:
@@ -79,13 +90,17 @@ class _ModuleReader:
         ops = [op for item in self._view.globals if (op := self._global(item)) is not None]
         ops += [self._function(function) for function in self._view.functions]
         ops += [self._entry_point(item) for item in self._view.of_opcode(Op.EntryPoint)]
-        ops += [
-            self._execution_mode(item) for item in self._view.of_opcode(Op.ExecutionMode, Op.ExecutionModeId)
-        ]
+        ops += self._execution_modes()
         addressing, memory = self._models()
-        return spirv.ModuleOp(
+        module = spirv.ModuleOp(
             ops, addressing_model=addressing, memory_model=memory, vce_triple=self._triple()
         )
+        names = self._values.types.member_names()
+        if names:
+            module.member_names = DictionaryAttr(
+                {struct: ArrayAttr(map(StringAttr, found)) for struct, found in names.items()}
+            )
+        return module
 
     def _read_strings(self) -> None:
         for item in self._view.of_opcode(Op.String):
@@ -109,7 +124,7 @@ class _ModuleReader:
                 name = enumerant_name("Capability", number)
                 if name.isdigit():
                     unreadable(f"the capability {number} is unknown", item)
-                capabilities.append(name)
+                capabilities.append(_SPELT_UPSTREAM.get(name, name))
         extensions: list[str] = []
         for item in self._view.of_opcode(Op.Extension):
             name = decode_string(item.operands)[0]
@@ -137,15 +152,22 @@ class _ModuleReader:
             if function.result_id not in values.symbols:
                 values.name(function.result_id)
         for item in self._view.globals:
-            if item.opcode in (Op.Variable, Op.SpecConstantComposite, *SPEC_SCALARS) or self._is_local_size(
-                item
-            ):
-                values.name(item.result_id or 0)
+            if item.opcode in (Op.Variable, Op.SpecConstantComposite, *SPEC_SCALARS):
+                values.name(item.result_id or 0, self._name_of_block(item))
         for number in self._expressions():
             values.name(number)
 
-    def _is_local_size(self, item: Instruction) -> bool:
-        return item.opcode == Op.ConstantComposite and self._values.built_in(item.result_id or 0) is not None
+    def _name_of_block(self, item: Instruction) -> str | None:
+        """Returns the name of the block that a variable without a name holds; GLSL has such variables."""
+        pointer = self._view.definitions.get(item.result_type or 0)
+        if item.opcode != Op.Variable or self._view.names.get(item.result_id or 0) or pointer is None:
+            return None
+        number = pointer.operands[-1] if pointer.operands else 0
+        seen: set[int] = set()
+        while (kind := self._view.definitions.get(number)) and kind.opcode in _ARRAYS and number not in seen:
+            seen.add(number)
+            number = kind.operands[0] if kind.operands else 0
+        return self._view.names.get(number)
 
     def _expressions(self) -> list[int]:
         """Returns the OpSpecConstantOp that something outside of functions refers to."""
@@ -180,7 +202,7 @@ class _ModuleReader:
             if spec_id is not None:
                 op.attributes["spec_id"] = _i32(spec_id)
             return op
-        if item.opcode == Op.SpecConstantComposite or self._is_local_size(item):
+        if item.opcode == Op.SpecConstantComposite:
             return self._composite(item)
         if item.opcode == Op.SpecConstantOp and number in self._values.symbols:
             return self._expression(item)
@@ -257,7 +279,18 @@ class _ModuleReader:
             unreadable("it has no body", item)
         body = Region() if is_import else FunctionReader(self._values, view).read(type_.inputs.data)
         control = enums.FunctionControl(item.operands[0])
-        return spirv.FuncOp(self._values.symbols[view.result_id], type_, body, control, linkage)
+        function = spirv.FuncOp(self._values.symbols[view.result_id], type_, body, control, linkage)
+        function.arg_attrs = self._decorations_of_parameters(view)
+        return function
+
+    def _decorations_of_parameters(self, view: FunctionView) -> ArrayAttr[DictionaryAttr] | None:
+        """Returns what pointers to addresses must have; what else parameters are decorated with are hints."""
+        rows: list[DictionaryAttr] = []
+        for parameter in view.parameters:
+            uses = {use.decoration for use in self._view.uses(parameter.result_id or 0)}
+            found = next((DecorationAttr(each) for each in _OF_PARAMETERS if each in uses), None)
+            rows.append(DictionaryAttr({} if found is None else {DecorationAttr.name: found}))
+        return ArrayAttr(rows) if any(row.data for row in rows) else None
 
     def _linkage(self, view: FunctionView) -> spirv.LinkageAttributesAttr | None:
         words = self._view.decoration(view.result_id, Decoration.LinkageAttributes)
@@ -288,20 +321,42 @@ class _ModuleReader:
         symbol, name = self._values.symbols[item.operands[1]], decode_string(item.operands, 2)[0]
         return spirv.EntryPointOp(symbol, interface, entry_name=None if name == symbol else name)
 
+    def _execution_modes(self) -> list[Operation]:
+        """Returns the modes; the constant WorkgroupSize, which counts more than LocalSize, becomes one of these."""
+        size = self._constant_local_size()
+        found = [
+            self._execution_mode(item)
+            for item in self._view.of_opcode(Op.ExecutionMode, Op.ExecutionModeId)
+            if size is None or item.operands[1:2] not in ((Mode.LocalSize,), (Mode.LocalSizeId,))
+        ]
+        if size is None:
+            return found
+        symbols = [self._values.symbols[function] for function in sorted(self._entry_points)]
+        return [spirv.ExecutionModeOp(name, Mode.LocalSize, size) for name in symbols] + found
+
+    def _constant_local_size(self) -> list[int] | None:
+        for item in self._view.of_opcode(Op.ConstantComposite):
+            if self._values.built_in(item.result_id or 0) == "WorkgroupSize":
+                size = [self._values.integer(number) for number in item.operands]
+                if len(size) != 3 or not all(length is not None and 0 < length < 1 << 31 for length in size):
+                    unreadable("a local size is three positive integers", item)
+                return [length for length in size if length is not None]
+        return None
+
     def _execution_mode(self, item: Instruction) -> Operation:
         if len(item.operands) < 2:
             unreadable("it has too few operands", item)
         function, mode, *words = item.operands
         if function not in self._entry_points:
             unreadable(f"%{function} is no entry point", item)
-        if mode not in enums.ExecutionMode.__members__.values():
+        if mode not in Mode.__members__.values():
             unreadable(f"the dialect has no mode {enumerant_name('ExecutionMode', mode)}", item)
         values: list[int | SymbolRefAttr] = list(words)
         if item.opcode == Op.ExecutionModeId:
             values = [self._mode_value(word, item) for word in words]
         elif any(word >> 31 for word in words):
             unreadable("its numbers are too large", item)
-        return spirv.ExecutionModeOp(self._values.symbols[function], enums.ExecutionMode(mode), values)
+        return spirv.ExecutionModeOp(self._values.symbols[function], Mode(mode), values)
 
     def _mode_value(self, number: int, item: Instruction) -> int | SymbolRefAttr:
         symbol = self._values.symbol(number)

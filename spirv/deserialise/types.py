@@ -77,6 +77,7 @@ class TypeReader:
         self._parts: dict[int, int] = {}
         self._active: list[int] = []
         self._structs: dict[str, int] = {}
+        self._with_member_names: frozenset[int] | None = None
         self._recursive = recursive_structs(view)
         self._whole: dict[int, Attribute] = {}
         """Types of modules with structs that point to themselves, as they are outside of these."""
@@ -244,7 +245,7 @@ class TypeReader:
         """The struct's name; of several with one name the later get a number: MLIR tells them apart by name."""
         name = self._view.names.get(number, "")
         if not _IDENTIFIER.fullmatch(name):
-            if number not in self._recursive:
+            if number not in self._recursive and number not in self._structs_with_member_names():
                 return ""
             name = f"id_{number}"
         free = name
@@ -253,6 +254,21 @@ class TypeReader:
             free = f"{name}_{suffix}"
             suffix += 1
         return free
+
+    def _structs_with_member_names(self) -> frozenset[int]:
+        if self._with_member_names is None:
+            self._with_member_names = frozenset(number for number, _ in self._view.member_names)
+        return self._with_member_names
+
+    def member_names(self) -> dict[str, list[str]]:
+        """Returns, by struct, the names of the members of the types that were asked for, in so far as there are any."""
+        found: dict[str, list[str]] = {}
+        for identifier, number in self._structs.items():
+            count = len(self._view.definitions[number].operands)
+            names = [self._view.member_names.get((number, index), "") for index in range(count)]
+            if any(names):
+                found[identifier] = names
+        return found
 
     def _pointer(self, item: Instruction) -> Attribute:
         storage_class, pointee = item.operands[:2]

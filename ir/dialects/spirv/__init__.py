@@ -1,7 +1,7 @@
 """The spirv dialect: upstream MLIR's operations, attributes and types, in generic syntax.
 
 What is ours beyond MLIR 19 is said where it stands; the largest parts are results of selections and loops,
-`spirv.mlir.break`, `spirv.mlir.continue`, `spirv.Switch`, bf16, `#spirv.null`, nested
+`spirv.mlir.break`, `spirv.mlir.continue`, `spirv.Switch`, names of members, bf16, `#spirv.null`, nested
 `spirv.SpecConstantComposite`, and the functions that the `glsl_…` modules name as missing there.
 
 Left out, because compute shaders of Vulkan 1.3 cannot have them or because newer instructions do the same:
@@ -28,8 +28,8 @@ _NAMES_BY_MODULE = {
         "AtomicUMaxOp AtomicUMinOp AtomicUpdateOp AtomicXorOp EXTAtomicFAddOp EXTAtomicFMaxOp EXTAtomicFMinOp"
     ),
     "attributes": (
-        "AddressingModelAttr ExecutionModeAttr ExecutionModelAttr FunctionControlAttr LinkageAttributesAttr "
-        "LoopControlAttr MemoryAccessAttr MemoryModelAttr MemorySemanticsAttr NullAttr ScopeAttr "
+        "AddressingModelAttr DecorationAttr ExecutionModeAttr ExecutionModelAttr FunctionControlAttr "
+        "LinkageAttributesAttr LoopControlAttr MemoryAccessAttr MemoryModelAttr MemorySemanticsAttr NullAttr ScopeAttr "
         "SelectionControlAttr StorageClassAttr VerCapExtAttr"
     ),
     "barrier": "ControlBarrierOp MemoryBarrierOp",

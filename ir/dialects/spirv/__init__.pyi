@@ -45,6 +45,7 @@ from .atomic import EXTAtomicFAddOp as EXTAtomicFAddOp
 from .atomic import EXTAtomicFMaxOp as EXTAtomicFMaxOp
 from .atomic import EXTAtomicFMinOp as EXTAtomicFMinOp
 from .attributes import AddressingModelAttr as AddressingModelAttr
+from .attributes import DecorationAttr as DecorationAttr
 from .attributes import ExecutionModeAttr as ExecutionModeAttr
 from .attributes import ExecutionModelAttr as ExecutionModelAttr
 from .attributes import FunctionControlAttr as FunctionControlAttr

@@ -16,6 +16,7 @@ from .enums import (
     CooperativeMatrixLayout,
     CooperativeMatrixOperands,
     CooperativeMatrixUse,
+    Decoration,
     ExecutionMode,
     ExecutionModel,
     FPRoundingMode,
@@ -83,6 +84,14 @@ class FlagsAttr(Data[FlagT], Generic[FlagT]):
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(f"<{flags_spelling(self.data)}>")
+
+
+@irdl_attr_definition
+class DecorationAttr(EnumAttr[Decoration]):
+    """`#spirv.decoration<AliasedPointer>`."""
+
+    name = "spirv.decoration"
+    enumeration = Decoration
 
 
 @irdl_attr_definition
@@ -314,6 +323,7 @@ def _parse_names(parser: AttrParser) -> tuple[str, ...]:
 
 
 ATTRIBUTES: list[type[Attribute]] = [
+    DecorationAttr,
     StorageClassAttr,
     AddressingModelAttr,
     MemoryModelAttr,

@@ -10,6 +10,7 @@ from functools import cache
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DictionaryAttr,
     FlatSymbolRefAttr,
     FunctionType,
     IntegerAttr,
@@ -37,8 +38,10 @@ from xdsl.traits import (
 
 from ...attributes import i32_attribute, symbol_reference, text_attribute
 from ...create import append_all, empty_block, initialise, region_of
+from ...narrowing import is_array_attribute
 from .attributes import (
     AddressingModelAttr,
+    DecorationAttr,
     ExecutionModeAttr,
     ExecutionModelAttr,
     FunctionControlAttr,
@@ -50,6 +53,7 @@ from .base import check_in_module, check_same, fail, inside_spirv_module, lookup
 from .constants import is_constant_for
 from .enums import (
     AddressingModel,
+    Decoration,
     ExecutionMode,
     ExecutionModel,
     FunctionControl,
@@ -57,14 +61,16 @@ from .enums import (
     MemoryModel,
     StorageClass,
 )
-from .types import (
-    PointerType,
-)
+from .types import PointerType
 
 
 @irdl_op_definition
 class ModuleOp(IRDLOperation):
-    """One SPIR-V module: globals, functions and entry points in one block without terminator."""
+    """One SPIR-V module: globals, functions and entry points in one block without terminator.
+
+    The attribute `member_names = {Node = ["next", "value"]}` names members of structs, which types cannot: in upstream
+    as here, a struct is compared by its name and members.  MLIR keeps the attribute and writes no OpMemberName.
+    """
 
     name = "spirv.module"
 
@@ -73,6 +79,8 @@ class ModuleOp(IRDLOperation):
     vce_triple = opt_prop_def(VerCapExtAttr)
     sym_name = opt_prop_def(StringAttr)
     body = region_def("single_block")
+
+    member_names = opt_attr_def(DictionaryAttr)
 
     traits = traits_def(IsolatedFromAbove(), NoTerminator(), SymbolTable())
 
@@ -97,7 +105,16 @@ class ModuleOp(IRDLOperation):
         append_all(body, ops)
         initialise(self, properties, regions=(region_of(body),))
 
+    def names_of_members(self, struct: str) -> tuple[str, ...]:
+        """Returns the names of the members of the struct of a name, empty ones where members have none."""
+        names = None if self.member_names is None else self.member_names.data.get(struct)
+        parts = names.data if names is not None and is_array_attribute(names) else ()
+        return tuple(part.data for part in parts if isinstance(part, StringAttr))
+
     def verify_(self) -> None:
+        for names in () if self.member_names is None else self.member_names.data.values():
+            if not (is_array_attribute(names) and all(isinstance(name, StringAttr) for name in names)):
+                fail(self, f"expects member_names to give a list of strings for each struct, found {names}")
         entry_points: set[tuple[str, Attribute]] = set()
         for op in self.body.block.ops:
             if not op.name.startswith("spirv."):
@@ -118,7 +135,8 @@ def _control(control: FunctionControl) -> FunctionControlAttr:
 class FuncOp(IRDLOperation):
     """A function: at most one result, its body a CFG, symbol `sym_name`.
 
-    With `linkage_attributes` it is a symbol of the linker as well; an import has no body.
+    With `linkage_attributes` it is a symbol of the linker as well; an import has no body.  `arg_attrs` may decorate
+    each parameter once, as in upstream: `[{spirv.decoration = #spirv.decoration<AliasedPointer>}]`.
     """
 
     name = "spirv.func"
@@ -127,6 +145,7 @@ class FuncOp(IRDLOperation):
     sym_name = prop_def(StringAttr)
     function_control = prop_def(FunctionControlAttr)
     linkage_attributes = opt_prop_def(LinkageAttributesAttr)
+    arg_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
     body = region_def()
 
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
@@ -150,6 +169,13 @@ class FuncOp(IRDLOperation):
         initialise(self, properties, regions=(body,))
 
     @property
+    def decorations(self) -> tuple[Decoration | None, ...]:
+        """Those of the parameters in order; none where no parameter has one."""
+        rows = () if self.arg_attrs is None else self.arg_attrs.data
+        found = [row.data.get(DecorationAttr.name) for row in rows]
+        return tuple(part.data if isinstance(part, DecorationAttr) else None for part in found)
+
+    @property
     def is_import(self) -> bool:
         """Whether another module defines it."""
         linkage = self.linkage_attributes
@@ -161,6 +187,10 @@ class FuncOp(IRDLOperation):
             fail(self, f"@{self.sym_name.data} has an empty linkage name")
         if len(self.function_type.outputs.data) > 1:
             fail(self, f"@{self.sym_name.data} can have one result, found {self.function_type}")
+        if self.arg_attrs is not None and len(self.arg_attrs) != len(self.function_type.inputs):
+            fail(
+                self, f"@{self.sym_name.data} has one of arg_attrs for each parameter, found {self.arg_attrs}"
+            )
         entry = self.body.blocks.first
         if self.is_import:
             if entry is not None:

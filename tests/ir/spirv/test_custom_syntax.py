@@ -214,3 +214,22 @@ def test_declarations_and_calls_without_arguments() -> None:
     assert not functions["outside"].body.blocks
     calls = [op for op in module.walk() if isinstance(op, spirv.FunctionCallOp)]
     assert [len(op.operands) for op in calls] == [0, 1]
+
+
+def test_operands_of_images() -> None:
+    """As MLIR 19 prints them; it calls the property `imageoperands`, and MLIR 21, as we do, `image_operands`."""
+    image = "!spirv.sampled_image<!spirv.image<f32, Dim2D, IsDepth, NonArrayed, SingleSampled, NeedSampler, Unknown>>"
+    text = f"""func.func @f(%s: {image}, %xy: vector<2xf32>, %z: f32, %by: vector<2xi32>) {{
+      %0 = spirv.ImageDrefGather %s : {image}, %xy : vector<2xf32>, %z : f32
+        ["Offset"](%by : vector<2xi32>) -> vector<4xf32>
+      return
+    }}"""
+    read = parse_module(text).module
+    verify_module(read)
+    assert (
+        '"spirv.ImageDrefGather"(%s, %xy, %z, %by) <{image_operands = #spirv.image_operands<Offset>}>'
+        in str(read)
+    )
+    if shutil.which("mlir-opt-19"):
+        done = subprocess.run(["mlir-opt-19"], input=text, capture_output=True, text=True, timeout=60)
+        assert parse_module(done.stdout).module.is_structurally_equivalent(read), done.stderr

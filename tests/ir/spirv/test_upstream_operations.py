@@ -60,13 +60,16 @@ def stands_alone(op: Operation) -> bool:
 
 
 IMAGE = "!spirv.image<f32, Dim2D, NoDepth, NonArrayed, SingleSampled, {}, Unknown>"
+DEPTH = f"!spirv.sampled_image<{IMAGE.format('NeedSampler').replace('NoDepth', 'IsDepth')}>"
 MORE = f"""
 "spirv.module"() <{{addressing_model = #spirv.addressing_model<Logical>,
     memory_model = #spirv.memory_model<GLSL450>}}> ({{
   "spirv.func"() <{{sym_name = "images", function_type = ({IMAGE.format("NoSampler")},
-      !spirv.sampled_image<{IMAGE.format("NeedSampler")}>) -> (),
+      !spirv.sampled_image<{IMAGE.format("NeedSampler")}>, {DEPTH}, vector<2xf32>, f32) -> (),
       function_control = #spirv.function_control<None>}}> ({{
-  ^bb0(%i: {IMAGE.format("NoSampler")}, %s: !spirv.sampled_image<{IMAGE.format("NeedSampler")}>):
+  ^bb0(%i: {IMAGE.format("NoSampler")}, %s: !spirv.sampled_image<{IMAGE.format("NeedSampler")}>, %d: {DEPTH},
+      %xy: vector<2xf32>, %z: f32):
+    %2 = "spirv.ImageDrefGather"(%d, %xy, %z) : ({DEPTH}, vector<2xf32>, f32) -> vector<4xf32>
     %0 = "spirv.ImageQuerySize"(%i) : ({IMAGE.format("NoSampler")}) -> vector<2xi32>
     %1 = "spirv.Image"(%s) : (!spirv.sampled_image<{IMAGE.format("NeedSampler")}>) -> {IMAGE.format("NeedSampler")}
     "spirv.Return"() : () -> ()

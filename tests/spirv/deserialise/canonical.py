@@ -5,7 +5,9 @@ from __future__ import annotations
 from lapilli.spirv.binary import Instruction, parse
 from lapilli.spirv.module_view import DEBUG_LINES, FunctionView, ModuleView
 from lapilli.spirv.operands import ID_KINDS, decode_operands
-from lapilli.spirv.tables import Op
+from lapilli.spirv.tables import Decoration, Op
+
+_ALIASING = (Decoration.AliasedPointer, Decoration.RestrictPointer, Decoration.Aliased, Decoration.Restrict)
 
 
 class _Canonical:
@@ -44,7 +46,8 @@ class _Canonical:
             elif item.opcode == Op.ConstantFalse:
                 name = "zero"
             self.open.pop()
-            own = sorted(use[:2] for use in self.view.decorations.get(number, ()))
+            uses = () if item.opcode == Op.ConstantComposite else self.view.decorations.get(number, ())
+            own = sorted(use[:2] for use in uses)  # a constant's BuiltIn WorkgroupSize is in LocalSize
             self.known[number] = (
                 f"({name} {kind} {operands} {own} {members if any(m for _, m in members) else ''})"
             )
@@ -87,6 +90,9 @@ class _Canonical:
                 if item.result_id is not None:
                     self.local[item.result_id] = f"v{index}.{place}"
         lines = [f"function {self.global_(view.definition.operands[1])}"]
+        for parameter in view.parameters:
+            uses = {use.decoration for use in self.view.decorations.get(parameter.result_id or 0, ())}
+            lines.append(f"parameter {[each for each in _ALIASING if each in uses][:1]}")
         for label in order:
             lines.append(self.local[label])
             for item in blocks[label].body:
