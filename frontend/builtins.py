@@ -97,8 +97,6 @@ def _signature_hint(name: str, count: int) -> str | None:
     """Returns how a function is called, or what to write where Python's takes more than that of kernels."""
     from .intrinsic_texts import TEXTS  # only for messages
 
-    if name == "lp.math.log" and count == 2:
-        return "write lp.math.log(x) / lp.math.log(base)"
     if name == "lp.math.hypot" and count > 2:
         return "write lp.math.length(lp.f32x3(x, y, z))"
     found = TEXTS.get(name.removeprefix("lp."))

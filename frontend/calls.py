@@ -41,6 +41,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "mem_fence": ("scope", "order"),
     "atomic": ("order", "scope"),
     "group": ("op", "lane"),
+    "math.isclose": ("rel_tol", "abs_tol"),
     "sub_group": ("op", "lane"),
 }
 """Keyword arguments that intrinsics, or all of a namespace, read themselves."""

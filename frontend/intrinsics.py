@@ -73,7 +73,7 @@ class Namespace:
 MATH_FUNCTIONS: Final = (
     "acos", "acosh", "add_carry", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clamp",
     "copysign", "cos", "cosh", "cross", "degrees", "dist", "dot", "erf", "erfc", "exp", "exp2", "expm1",
-    "fabs", "floor", "fma", "fmod", "fract", "frexp", "gamma", "gcd", "hypot", "isfinite", "isinf",
+    "fabs", "floor", "fma", "fmod", "fract", "frexp", "gamma", "gcd", "hypot", "isclose", "isfinite", "isinf",
     "isnan", "isqrt", "lcm", "ldexp", "length", "lgamma", "log", "log10", "log1p", "log2", "mix",
     "modf", "mul_hi", "nextafter", "normalize", "pow", "radians", "remainder", "rsqrt", "sign", "sin",
     "sinh", "smoothstep", "sqrt", "step", "tan", "tanh", "trunc", "ulp",

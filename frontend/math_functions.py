@@ -134,12 +134,30 @@ def compile_unary_function(fb: FunctionBuilder, node: ast.Call, arguments: list[
     literal = folded(name, arguments)
     if literal is not None:
         return literal
+    if name == "log" and len(arguments) != 1:
+        return _logarithm(fb, node, arguments)
     (value,) = float_operands(fb, node, arguments, 1)
+    return _of_one(fb, name, value, node)
+
+
+def _of_one(fb: FunctionBuilder, name: str, value: Scalar, node: ast.Call) -> Scalar:
     if name in _EXACT:
         return unary(fb, _EXACT[name], value)
     if name in fb.module.device_functions and name in _DEVICE and value.type is not F64:
         return unary(fb, _DEVICE[name], value)
     return library(fb, name, [value], node)
+
+
+def _logarithm(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Scalar:
+    """Emits ``log(x, base)``, a quotient as in Python but for bases whose logarithms devices and the library have."""
+    expect_count(fb, node, arguments, "lp.math.log", 1, 2)
+    base = arguments[1]
+    written = base.const if isinstance(base, Scalar) and base.is_weak else None
+    if written in (2, 10):
+        (value,) = float_operands(fb, node, arguments[:1], 1)
+        return _of_one(fb, f"log{int(written)}", value, node)
+    left, right = (_of_one(fb, "log", value, node) for value in float_operands(fb, node, arguments, 2))
+    return calculate(fb, "Div", left, right, node)
 
 
 def unary(fb: FunctionBuilder, op: type[Operation], value: Scalar) -> Scalar:
@@ -294,6 +312,21 @@ def compile_neighbours(fb: FunctionBuilder, node: ast.Call, arguments: list[Valu
             hint="reinterpret the bits: lp.bitcast(x, lp.i16)",
         )
     return library(fb, name, operands, node)
+
+
+@intrinsic("math.isclose")
+def compile_isclose(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``isclose(a, b, rel_tol=…, abs_tol=…)``."""
+    expect_count(fb, node, arguments, "lp.math.isclose", 2, 2)
+    given = {keyword.arg: fb.evaluate(keyword.value) for keyword in node.keywords}
+    tolerances = [given.get("rel_tol", constant(1e-9)), given.get("abs_tol", constant(0.0))]
+    operands = float_operands(fb, node, [*arguments, *tolerances], 4)
+    if fb.is_dry:
+        return Scalar(BOOL)
+    is_narrow = operands[0].type.bits == 16
+    found = call_library(fb, "isclose", [convert(fb, v, F32) if is_narrow else v for v in operands], node)
+    assert isinstance(found, Scalar), describe(found)
+    return found
 
 
 @intrinsic("math.isnan", "math.isinf", "math.isfinite")

@@ -37,6 +37,7 @@ _MODULES = {
     "trigonometric": "sin cos tan",
     "inverse_trigonometric": "asin acos atan atan2",
     "power": "pow cbrt",
+    "closeness": "isclose",
     "distance": "hypot",
     "error_function": "erf erfc",
     "gamma_function": "gamma lgamma",
@@ -45,7 +46,7 @@ _MODULES = {
     "integers": "gcd lcm isqrt mul_hi",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
-_OF_ANY_INTEGER = ("gcd", "lcm", "isqrt")
+_OF_ANY_TYPE = ("gcd", "isclose", "isqrt", "lcm")
 """Functions that are not written for one type each."""
 _WITHOUT_BRANCHES = frozenset(("sin_f32", "cos_f32", "tan_f32"))
 """Functions that are there once more, as ``…_general``, for devices that run all branches."""
@@ -57,7 +58,7 @@ def library_function(
 ) -> python_types.FunctionType:
     """Returns the function that computes ``lp.math.<name>`` in a type, on a device that runs all branches or not."""
     module = importlib.import_module(f".math_library.{_MODULE_OF[name]}", __package__)
-    own_name = name if name in _OF_ANY_INTEGER else f"{name}_{scalar.name}"
+    own_name = name if name in _OF_ANY_TYPE else f"{name}_{scalar.name}"
     is_general = runs_all_branches and own_name in _WITHOUT_BRANCHES
     found = getattr(module, f"{own_name}_general" if is_general else own_name)
     assert isinstance(found, python_types.FunctionType)
