@@ -1,4 +1,4 @@
-"""Whether something is of a class of xDSL's is answered by what it inherits from.
+"""`isinstance` of xDSL's attribute classes by inheritance alone, without asking every subclass.
 
 Abstract classes of Python ask each of their subclasses, too, as others may be registered with one, and remember every
 answer: 3,400 questions in a start without caches.  xDSL registers nothing with attributes and constraints; once another

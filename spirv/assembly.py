@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 
-from .binary import decode_string, parse
+from .binary import parse
 from .errors import SpirvError, SpirvTextError
-from .module_view import ModuleView
+from .module_view import ModuleView, interface_of
 from .reflect import variables_by_entry_point
 from .tables import StorageClass
 from .tools import DEFAULT_TARGET_ENV, spirv_tools
@@ -40,7 +40,7 @@ def _lists_inputs_only(binary: bytes) -> bool:
     """Whether an entry point is written as before SPIR-V 1.4: of what it uses, it lists the inputs alone."""
     with suppress(SpirvError):  # the validator says what is wrong
         for entry, used in variables_by_entry_point(ModuleView(parse(binary))):
-            listed = entry.operands[decode_string(entry.operands, 2)[1] :]
+            listed = interface_of(entry)
             others = [item.result_id for item in used if item.operands[0] not in _LISTED_IN_ALL_VERSIONS]
             if others and not any(id_ in listed for id_ in others):
                 return True

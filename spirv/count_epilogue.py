@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir.kernel_info import KernelInfo, ReportWord
-from .binary import Instruction, decode_string
+from .binary import Instruction
 from .module_editor import Body, BuiltInInput, ModuleEditor
-from .module_view import ModuleView
+from .module_view import ModuleView, interface_of
 from .tables import (
     BuiltIn,
     Capability,
@@ -145,7 +145,7 @@ def entry_function(
 def _interface(view: ModuleView, function: int) -> tuple[int, ...]:
     """Returns the variables that the entry point of a function names."""
     entry = next(item for item in view.of_opcode(Op.EntryPoint) if item.operands[1] == function)
-    return entry.operands[decode_string(entry.operands, 2)[1] :]
+    return interface_of(entry)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .binary import Instruction, Module, decode_string
+from .binary import Instruction, Module
 from .code_changes import CodeChanges
 from .errors import SpirvError
 from .foreign_module import work_group_size_ids
 from .module_editor import Body, BuiltInInput, ModuleEditor
-from .module_view import FunctionView
+from .module_view import FunctionView, interface_of, with_interface
 from .tables import BuiltIn, Decoration, ExecutionMode, Op, StorageClass
 
 _COUNTED = (BuiltIn.NumSubgroups, BuiltIn.SubgroupId)
@@ -81,8 +81,7 @@ class _Writer:
     def entry(self, entry: Instruction) -> None:
         """Computes the numbers at the begin of a kernel."""
         editor, function_id = self._editor, entry.operands[1]
-        end = decode_string(entry.operands, 2)[1]
-        interface = entry.operands[end:]
+        interface = interface_of(entry)
         used = {variable for variable in self._own if variable in interface}
         if not used or function_id in self._inputs:
             return
@@ -164,8 +163,7 @@ class _Writer:
     def around(self, item: Instruction) -> Iterator[Instruction]:
         """Yields what takes the place of an instruction; entry points name the variables that are used."""
         if item.opcode == Op.EntryPoint:
-            end = decode_string(item.operands, 2)[1]
             private = self._own.values() if self._editor.module.version >= (1, 4) else ()
-            named = dict.fromkeys((*item.operands[end:], *self._inputs.get(item.operands[1], ()), *private))
-            item = item._replace(operands=(*item.operands[:end], *named))
+            inputs = self._inputs.get(item.operands[1], ())
+            item = with_interface(item, dict.fromkeys((*interface_of(item), *inputs, *private)))
         yield from self._code.around(item)

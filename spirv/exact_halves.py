@@ -1,4 +1,4 @@
-"""Lets large integers become infinite where they become f16: `integers_kept`.
+"""Makes f16 of large integers infinite, for drivers that forget the range of f16: `integers_kept`.
 
     %h = OpConvertUToF %half %x            →       %y = OpBitwiseOr %uint %x %zero
                                                    %h = OpConvertUToF %half %y

@@ -1,4 +1,4 @@
-"""SPIR-V of strangers: from bytes that nobody vouches for to device images.
+"""SPIR-V of other compilers: from bytes that nobody vouches for to device images.
 
 The module is validated by our rules and by SPIRV-Tools, taken apart by entry point, and each part is described as the
 passes describe lapilli's own kernels, so that the runtime launches both alike.  Nothing reaches a driver that was not

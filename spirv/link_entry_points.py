@@ -6,6 +6,7 @@ from ..ir.errors import LinkError
 from .binary import Instruction, Section, decode_string
 from .link_input import Merged
 from .link_symbols import definition_of
+from .module_view import interface_of, with_interface
 from .operands import id_operands
 from .tables import Op, StorageClass, enumerant_name
 
@@ -60,14 +61,13 @@ def complete_interfaces(merged: Merged) -> None:
     lists_all = merged.version >= (1, 4)
     entries = merged.sections[Section.ENTRY_POINTS]
     for position, item in enumerate(entries):
-        start = decode_string(item.operands, 2)[1]
         # Importing one variable under two ids leaves it in the list twice.
-        interface = dict.fromkeys(item.operands[start:])
+        interface = dict.fromkeys(interface_of(item))
         for function in _reachable(item.operands[1], calls):
             for variable in named.get(function, ()):
                 if lists_all or variables[variable] in _BEFORE_1_4:
                     interface.setdefault(variable)
-        entries[position] = item._replace(operands=(*item.operands[:start], *interface))
+        entries[position] = with_interface(item, interface)
 
 
 def _bodies(merged: Merged) -> list[tuple[int, list[Instruction]]]:

@@ -1,4 +1,4 @@
-"""Truths about low bits of 64-bit integers as drivers with faults (`vk_runtime.quirks`, low-bits) need them.
+"""Hides low bits of 64-bit integers from drivers that misjudge them (`vk_runtime.quirks`, low-bits): `low_bits_kept`.
 
     %b = OpBitwiseAnd %ulong %x %one       →       %b = %ulong of ((%uint of %x >> %zero) & 1) >> %zero
 

@@ -6,7 +6,7 @@ or found later by whoever needs it.  Standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -213,6 +213,17 @@ class ModuleView:
             function.blocks.append(BlockView(item.result_id or 0, item.ordinal))
         elif function.blocks:
             function.blocks[-1].body.append(item)
+
+
+def interface_of(entry: Instruction) -> tuple[int, ...]:
+    """The variables that an OpEntryPoint names."""
+    return entry.operands[decode_string(entry.operands, 2)[1] :]
+
+
+def with_interface(entry: Instruction, variables: Iterable[int]) -> Instruction:
+    """Returns an OpEntryPoint that names other variables."""
+    end = len(entry.operands) - len(interface_of(entry))
+    return entry._replace(operands=(*entry.operands[:end], *variables))
 
 
 _BEFORE_TYPES = frozenset((Op.ExtInstImport, Op.String, Op.DecorationGroup))

@@ -1,12 +1,13 @@
-"""Integers of 8 and 16 bits as drivers with faults (`vk_runtime.quirks`) need them; negations: `narrow_negations`.
+"""Operations on 8 and 16 bits that drivers get wrong: extrema and quotients; negations are in `narrow_negations`.
 
     %m = OpExtInst %short %std SMax %a %b  →       %first = OpSGreaterThan %bool %a %b
                                                    %m = OpSelect %short %first %a %b
 
     %q = OpUDiv %char %ones %x             →       the same in 32 bits, of %x + %zero
 
-%zero is computed, so that the driver does not know it.  What `passes.convert_to_spirv.extrema_handlers` and
-`narrow_quotients` do for kernels in Python.  Standard library only.
+The faults are short-extrema, blended-ones and divided-ones in `vk_runtime.quirks`.  %zero is computed, so that the
+driver does not know it.  What `passes.convert_to_spirv.extrema_handlers` and `narrow_quotients` do for kernels in
+Python.  Standard library only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lets drivers keep the sign of a zero that is a negated truth value: `negations_hidden`.
+"""Keeps the sign of a zero that is a negated truth value, which drivers lose: `negations_hidden`.
 
     %n = OpFNegate %float %x               →       %n = OpFNegate %float of (bits of %x | %zero)
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .binary import Instruction, decode_string
+from .binary import Instruction
 from .code_changes import CodeChanges
 from .memory_places import holds_addresses
 from .module_editor import Body, ModuleEditor
+from .module_view import interface_of, with_interface
 from .tables import BuiltIn, Decoration, Op, StorageClass
 
 
@@ -21,9 +22,7 @@ class OpaqueMemory:
         self._editor = editor
         self._arrays: dict[int, int] = {}
         self._interface = {
-            word
-            for entry in editor.view.of_opcode(Op.EntryPoint)
-            for word in entry.operands[decode_string(entry.operands, 2)[1] :]
+            word for entry in editor.view.of_opcode(Op.EntryPoint) for word in interface_of(entry)
         }
         self._inputs: dict[int, None] = {}
         self._private: list[int] = []
@@ -78,10 +77,8 @@ class OpaqueMemory:
     def around(self, code: CodeChanges, item: Instruction) -> Iterator[Instruction]:
         """Yields what takes the place of an instruction; entry points name the variables that are used."""
         if item.opcode == Op.EntryPoint:
-            end = decode_string(item.operands, 2)[1]
             private = self._private if self._editor.module.version >= (1, 4) else ()
-            named = dict.fromkeys((*item.operands[end:], *self._inputs, *private))
-            item = item._replace(operands=(*item.operands[:end], *named))
+            item = with_interface(item, dict.fromkeys((*interface_of(item), *self._inputs, *private)))
         yield from code.around(item)
 
     def element(

@@ -1,4 +1,4 @@
-"""Lets f32 become f16 where a driver would leave that out before it becomes f32 again: `halves_rounded`.
+"""Rounds f32 to f16 also where a driver would leave that out, because it becomes f32 again: `halves_rounded`.
 
     %h = OpFConvert %half %x           →          %y = OpFConvert %half %x
                                                   %h = OpExtInst %half %std Fma %y %one %negative_zero

@@ -1,8 +1,9 @@
-"""Conversions of f32 to u64 as drivers with faults (`vk_runtime.quirks`, narrowed-conversions) need them.
+"""Converts f32 to u64 half by half, for drivers that may convert to fewer bits: `conversions_kept`.
 
     %n = OpConvertFToU %ulong %x           →       %n = the words of %x * 2^-32 and of what is left of %x
 
-What `passes.convert_to_spirv.exact_conversions` does for kernels in Python.  Standard library only.
+The fault is narrowed-conversions in `vk_runtime.quirks`.  What
+`passes.convert_to_spirv.exact_conversions` does for kernels in Python.  Standard library only.
 """
 
 from __future__ import annotations
