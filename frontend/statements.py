@@ -8,7 +8,7 @@ from .analysis import BREAK, CONTINUE, RETURN, VALUE
 from .assignment import assign_name
 from .dispatch import statement
 from .function_builder import FunctionBuilder
-from .values import Static, Unset, constant
+from .values import Static, Unset, Value, constant
 
 
 @statement(ast.Pass)
@@ -21,7 +21,19 @@ def compile_expression_statement(fb: FunctionBuilder, node: ast.Expr) -> None:
     """Compiles an expression for what it does; a docstring does nothing."""
     if isinstance(node.value, ast.Constant):
         return
-    fb.evaluate(node.value)
+    value = fb.evaluate(node.value)
+    if not fb.is_dry:
+        _note_what_does_nothing(fb, node.value, value)
+
+
+def _note_what_does_nothing(fb: FunctionBuilder, node: ast.expr, value: Value) -> None:
+    """Adds a warning for a function that is named and not called, and for ``==`` in the place of ``=``."""
+    if isinstance(node, ast.Name | ast.Attribute) and isinstance(value, Static) and callable(value.obj):
+        written = ast.unparse(node)
+        fb.warn(node, f"'{written}' does nothing unless it is called; write {written}(…)")
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq):
+        target = ast.unparse(node.left)
+        fb.warn(node, f"a comparison by itself does nothing; write {target} = … to store")
 
 
 @statement(ast.Break)
