@@ -25,6 +25,7 @@ from ..ir.target_env import TargetEnv
 from ..spirv.device_image import DeviceImage
 from ..vk_runtime.kernel_id import KernelId, make_kernel_id
 from ..vk_runtime.spec_values import SpecConstant
+from ..vk_runtime.toolchain import LinkedImage
 from . import units
 from .aspect_warnings import warn_once
 from .checking import checks_of
@@ -117,13 +118,13 @@ def _of_modules(modules: Sequence[str], env: TargetEnv) -> list[_Part]:
 def _linked(parts: Sequence[_Part]) -> list[BuiltImage]:
     """Returns the images that have kernels, with all that they import from other units."""
     images = [part.image for part in parts]
-    linked = [(image, (position,)) for position, image in enumerate(images)]
+    linked = [LinkedImage(image, (position,)) for position, image in enumerate(images)]
     if any(image.is_object for image in images):
         from .bundle_linking import link_kernels
 
-        linked = [(item.image, item.parts) for item in link_kernels(images, is_whole_program=True)]
-    of_parts = [[parts[number] for number in numbers] for _, numbers in linked]
-    built = [_built(image, found) for (image, _), found in zip(linked, of_parts, strict=True)]
+        linked = link_kernels(images, is_whole_program=True)
+    of_parts = [[parts[number] for number in item.parts] for item in linked]
+    built = [_built(item, found) for item, found in zip(linked, of_parts, strict=True)]
     return _brought_together(built, of_parts)
 
 
@@ -155,11 +156,11 @@ def _one_of(images: Sequence[BuiltImage]) -> BuiltImage:
     return BuiltImage(link_images([image.image for image in images]), ids, symbols)
 
 
-def _built(image: DeviceImage, parts: Sequence[_Part]) -> BuiltImage:
-    names = {kernel.name for kernel in image.kernels}
+def _built(linked: LinkedImage, parts: Sequence[_Part]) -> BuiltImage:
+    names = {kernel.name for kernel in linked.image.kernels}
     ids = {name: id_ for part in parts for name, id_ in part.ids.items() if name in names}
     symbols = {symbol: constant for part in parts for symbol, constant in part.symbols.items()}
-    return BuiltImage(image, ids, symbols)
+    return BuiltImage(linked.image, ids, {**symbols, **linked.spec_symbols})
 
 
 # IR

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,44 @@ def test_kernels_call_what_other_inputs_export(make_project, tmp_path, context, 
         x = lp.full(1, 5.0, device=device)
         launch_kernel(device.default_queue, loaded.get_kernel(name), lp.NdRange(1, 1), (x,))
         assert x.numpy().tolist() == [expected]
+
+
+@pytest.mark.device
+@pytest.mark.behaviour("EXT-10", "SC-33", "SPL-02")
+@pytest.mark.parametrize("mode", ["native", "emulated"])
+def test_constants_of_imported_functions_are_in_the_file(
+    make_project, tmp_path, monkeypatch, context, device, mode
+):
+    """The module of the function is no input: only linking finds that the kernel reads its constant."""
+    library = f"library_of_{tmp_path.name}"
+    (tmp_path / f"{library}.py").write_text(
+        f"import lapilli as lp\nlp.compile_options(spec_constants={mode!r})\n"
+        "ADDED = lp.SpecializationId(lp.f32, 1.0)\n"
+        "@lp.external\ndef added(x: lp.f32) -> lp.f32:\n    return x + ADDED\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    project, out = (
+        make_project(
+            f"import lapilli as lp\nimport {library}\nlp.compile_options(spec_constants={mode!r})\n"
+            "OWN = lp.SpecializationId(lp.f32, 2.0)\n"
+            "@lp.kernel\ndef calls(x: lp.Array[lp.f32]):\n"
+            f"    x[lp.global_id(0)] = OWN * {library}.added(x[lp.global_id(0)])\n"
+        ),
+        tmp_path / "out.lpk",
+    )
+    project.build("-o", out)
+    monkeypatch.delitem(sys.modules, library)
+    project.forget()
+    parts = lp.load_kernel_bundle(context, out, state=lp.BundleState.INPUT)
+    constants = {constant.name: constant for constant in parts.specialization_constants}
+    assert {name: constant.default for name, constant in constants.items()} == {"OWN": 2.0, "ADDED": 1.0}
+    results = []
+    for value in (1.0, 10.0):
+        parts.set_specialization_constant(constants["ADDED"], value)
+        x = lp.full(1, 5.0, device=device)
+        launch_kernel(device.default_queue, lp.build(parts).get_kernel("calls"), 1, (x,))
+        results += x.numpy().tolist()
+    assert results == [12.0, 30.0]
 
 
 @pytest.mark.behaviour("SPL-03")
