@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from ..ir.errors import InvalidError
@@ -138,14 +139,29 @@ def _brought_together(images: Sequence[BuiltImage], parts_of: Sequence[Sequence[
         may_share = all(part.split == "off" for part in parts)
         key = (image.requirements, image.is_source_of_native) if may_share else number
         for other, taken, members in groups:
-            names = {name for member in members for name in member.ids}
-            if key == other and not modules & taken and not names & image.ids.keys():
+            if key == other and not modules & taken:
                 taken |= modules
-                members.append(image)
+                members.append(_apart(image, {name for member in members for name in member.ids}))
                 break
         else:
             groups.append((key, set(modules), [image]))
     return [members[0] if len(members) == 1 else _one_of(members) for _, _, members in groups]
+
+
+def _apart(image: BuiltImage, taken: set[str]) -> BuiltImage:
+    """Returns an image none of whose kernels is called as one that is taken: they are numbered as in one unit."""
+    from ..spirv.kernel_names import with_kernel_names
+
+    used = taken | image.ids.keys()
+    names: dict[str, str] = {}
+    for name in image.ids:
+        if name in taken:
+            names[name] = next(n for number in count(2) if (n := f"{name}~{number}") not in used)
+            used.add(names[name])
+    if not names:
+        return image
+    ids = {names.get(name, name): id_ for name, id_ in image.ids.items()}
+    return replace(image, image=with_kernel_names(image.image, names), ids=ids)
 
 
 def _one_of(images: Sequence[BuiltImage]) -> BuiltImage:

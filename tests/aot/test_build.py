@@ -329,6 +329,38 @@ def test_kernels_of_several_files_share_images(make_project, device):
     assert x.numpy().tolist() == [32] * 4
 
 
+@pytest.mark.device
+@pytest.mark.behaviour("SPL-03", "FT-04", "SPL-18")
+@pytest.mark.parametrize("fixed", [(), ("--fixed-targets", "lavapipe,swiftshader")])
+def test_kernels_of_one_name_share_an_image(make_project, tmp_path, device, fixed):
+    """Seed of -fsycl-device-code-split: ``off`` guarantees one image for all kernels of equal fixed targets."""
+    text = (
+        "import lapilli as lp\n@lp.kernel\ndef same(x: lp.Array[lp.i32]):\n    x[lp.global_id(0)] = {}\n"
+        "@lp.kernel\ndef only_{}(x: lp.Array[lp.i32]):\n    x[lp.global_id(0)] = {}\n"
+    )
+    project = make_project(text.format(0, 0, 10))
+    others = [tmp_path / f"other_{n}_of_{project.name}.py" for n in (1, 2)]
+    for number, other in enumerate(others, start=1):
+        other.write_text(text.format(number, number, 10 + number), "utf-8")
+    file, table = tmp_path / "out.lpk", tmp_path / "out.table"
+    for output in (file, table):
+        project.build(*others, "-o", output, "--device-code-split", "off", *fixed)
+    (image,) = header(file).images
+    kernels = ["same", "only_0", "same~2", "only_1", "same~3", "only_2"]
+    assert [kernel.name for kernel in image.kernels] == kernels
+    assert (tmp_path / "out_0.sym").read_text().split() == kernels and not (tmp_path / "out_1.sym").exists()
+    context = lp.Context([device])
+    bundle = lp.load_kernel_bundle(context, file)
+    assert sorted(bundle.get_kernel_names()) == sorted(["same"] * 3 + [f"only_{n}" for n in range(3)])
+    modules = [project.name, *(other.stem for other in others)]
+    for number, module in enumerate(modules):
+        for name, expected in (("same", number), (f"only_{number}", 10 + number)):
+            x = lp.full(4, -1, lp.i32, device=device)
+            kernel = bundle.get_kernel(f"{module}.{name}")
+            lp.Queue(device, context=context).parallel_for(4, kernel, x).wait()
+            assert x.numpy().tolist() == [expected] * 4
+
+
 def test_levels_and_debug_information(make_project):
     project = make_project(SPLIT)
     sizes = {}
