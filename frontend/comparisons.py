@@ -211,14 +211,16 @@ def compare_scalars(fb: FunctionBuilder, name: str, left: Scalar, right: Scalar,
     Args:
         name: class name of the ast operator: ``Lt``.
     """
-    is_alike = left.type.is_float == right.type.is_float or (left.is_weak and right.is_weak)
-    if left.const is not None and right.const is not None and is_alike:
-        return constant(fold_comparison(name, left.const, right.const))
+    is_known = left.const is not None and right.const is not None
+    if is_known and (left.type is right.type or (left.is_weak and right.is_weak)):
+        return _known_comparison(name, left, right)
     if left.type is BOOL and right.type is BOOL and name in ("Eq", "NotEq"):
         predicate = CMPI["eq" if name == "Eq" else "ne"]
         return Scalar(BOOL, fb.emit(arith.CmpiOp, [fb.ssa(left), fb.ssa(right)], ir_type(BOOL), predicate))
     scalar = common_type(fb, left, right, node, f"operator {SYMBOLS[name]}")
     left, right = adapt(fb, left, scalar, node), adapt(fb, right, scalar, node)
+    if is_known:  # in their common type: 0.1 beside an f32 is an f32
+        return _known_comparison(name, left, right)
     if fb.is_dry:
         return Scalar(BOOL)
     if scalar.is_float:
@@ -229,6 +231,11 @@ def compare_scalars(fb: FunctionBuilder, name: str, left: Scalar, right: Scalar,
         table = _SIGNED if scalar.is_signed else _UNSIGNED
         op, predicate = arith.CmpiOp, CMPI[table[name]]
     return Scalar(BOOL, fb.emit(op, [fb.ssa(left), fb.ssa(right)], ir_type(BOOL), predicate))
+
+
+def _known_comparison(name: str, left: Scalar, right: Scalar) -> Scalar:
+    assert left.const is not None and right.const is not None
+    return constant(fold_comparison(name, left.const, right.const))
 
 
 @expression(ast.BoolOp)

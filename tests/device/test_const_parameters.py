@@ -124,3 +124,21 @@ def test_a_negative_index_counts_from_the_end(device, kernel, is_debug):
     with lp.config.override(debug=is_debug):
         kernel[1](x, y, -2)
         assert y.numpy().tolist() == [6, 1, 2, 0, 5, 0]
+
+
+@lp.kernel
+def beside_literals(y: lp.Array[lp.i32, 2], narrow: lp.Const[lp.f32], at_run_time: lp.f32):
+    for column, value in enumerate((narrow, at_run_time)):
+        declared: lp.f32 = 0.1
+        y[0, column] = value == 0.1
+        y[1, column] = 0.1 <= value < 0.3
+        y[2, column] = value in (0.3, 0.1)
+        y[3, column] = declared == 0.1 and lp.f32(0.1) == value
+        y[4, column] = value > 0.1
+        y[5, column] = lp.f32x2(0.1).y != 0.1
+
+
+def test_literals_take_the_type_of_a_constant_that_they_are_compared_with(device):
+    y = lp.zeros((6, 2), lp.i32, device=device)
+    beside_literals[1](y, 0.1, 0.1)
+    np.testing.assert_array_equal(y.numpy(), [[1, 1], [1, 1], [1, 1], [1, 1], [0, 0], [0, 0]])
