@@ -193,7 +193,7 @@ def _of_ir(path: Path, env: TargetEnv) -> list[_Part]:
         raise InvalidError(f"cannot read {path}: {error}") from error
     options = options_of(path.stem)
     env = replace(options.environment(env), checks=checks_of(options))
-    parsed = parse_module(text, str(path))
+    parsed = parse_module(text, str(path), for_device=True)
     prepare(parsed, env)
     analysis = analyse(
         parsed.module, env, mode=options.device_code_split, fixed_targets=options.fixed_targets

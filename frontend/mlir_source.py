@@ -31,7 +31,7 @@ def compile_source(request: SourceRequest) -> CompiledSource:
         load_compiler()
         from ..ir.parse import parse_module
 
-        parsed = parse_module(request.code, LABEL)
+        parsed = parse_module(request.code, LABEL, for_device=True)
         try:
             prepare(parsed, environment_for(request))
             made = compiled_module(parsed.module, request)

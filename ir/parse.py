@@ -15,7 +15,15 @@ from math import prod
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AnyFloat, ComplexType, IndexType, IntegerType, ModuleOp, RankedStructure
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ComplexType,
+    IndexType,
+    IntegerType,
+    LocationAttr,
+    ModuleOp,
+    RankedStructure,
+)
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.parser import Parser, ParserState
@@ -74,6 +82,7 @@ def _lexical(error: ParseError) -> str:
 MOST_ELEMENTS = 1 << 20
 """Elements of a constant at most: a line of text can name any number, and each takes some 80 bytes here."""
 
+_LOCATION_ALIAS = re.compile(r"^(#\w+)\s*=(?=\s*loc\()", re.MULTILINE)
 _WIDE_INTEGER = re.compile(r"[su]?i0*[1-9]\d{7,}")
 
 
@@ -82,6 +91,9 @@ class _Parser(Parser):
         super().__init__(context, "", name)
         self._parser_state = ParserState(_Lexer(Input(text, name)))
         self.starts: dict[Operation, int] = {}
+        self._later_aliases = {found[1]: found.end() for found in _LOCATION_ALIAS.finditer(text)}
+        """Of locations, which MLIR defines behind the module: where the definition of each begins."""
+        self._read_ahead: set[str] = set()
         self.unknown_operation: int | None = None
         """Where an operation began that no dialect has: xDSL reports the token behind its name."""
 
@@ -95,6 +107,24 @@ class _Parser(Parser):
         if found.name.startswith(("gpu.", "memref.", "scf.", "spirv.")) and not self._is_behind_string():
             return _with_custom_syntax(found)
         return _without_promises(found) if name in _WITH_PROMISES else found
+
+    def _parse_location(self) -> LocationAttr:
+        name = self._current_token.text
+        start = self._later_aliases.pop(name, None) if name not in self.attribute_aliases else None
+        if start is not None:
+            here = self.pos
+            self._resume_from(start)
+            self.attribute_aliases[name] = self.parse_attribute()
+            self._read_ahead.add(name)
+            self._resume_from(here)
+        return super()._parse_location()
+
+    def _parse_alias_def(self) -> None:
+        name = self._current_token.text
+        if name in self._read_ahead:
+            self._read_ahead.remove(name)
+            del self.attribute_aliases[name]
+        super()._parse_alias_def()
 
     def _parse_dense_literal_type(self) -> RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType]:
         start = self.pos
@@ -304,13 +334,16 @@ def _allocate_attributions(op: Operation, lines: _Lines, start: int) -> None:
         raise lines.error(problem, start)
 
 
-def parse_module(text: str, name: str = "<string>", context: Context | None = None) -> ParsedModule:
+def parse_module(
+    text: str, name: str = "<string>", context: Context | None = None, *, for_device: bool = False
+) -> ParsedModule:
     """Parses IR text in custom or generic syntax.
 
     Args:
         text: one `builtin.module`, or operations that get one around them.
         name: file name for messages.
         context: the dialects to know; those of `make_context` by default.
+        for_device: whether functions of the host are left out, of modules that MLIR has divided into both.
 
     Raises:
         IRSyntaxError: the text is no IR, or uses what no dialect knows.
@@ -318,6 +351,10 @@ def parse_module(text: str, name: str = "<string>", context: Context | None = No
     lines = _Lines(text, name)
     if not text.strip():
         raise lines.error("the text is empty, expected a module", 0)
+    if for_device and "gpu.container_module" in text:
+        from .upstream.host_code import without_host_functions
+
+        text = without_host_functions(text, _Lexer(Input(text, name)))
     try:
         parser = _Parser(context or make_context(), text, name)
     except ParseError as error:  # the first token

@@ -153,7 +153,7 @@ def transform(text: str, name: str, options: OptOptions) -> str | bytes:
             f"{name}: --set-spec-constants and --freeze-spec-constants are for SPIR-V; add -t spirv"
         )
     context = _context()
-    parsed = parse_module(text, name, context)
+    parsed = parse_module(text, name, context, for_device=options.target == "spirv")
     try:
         result = _run(parsed.module, context, passes, options)
         return _with_constants(result, options) if isinstance(result, bytes) else result

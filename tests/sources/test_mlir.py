@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -380,6 +381,15 @@ func.func @count(%x: memref<?xi32>) attributes {gpu.kernel} {
 def test_branches_between_blocks_are_refused_with_the_way_out(built: Built):
     with pytest.raises(lp.BuildError, match=r"<MLIR>:2:1: error: @count has 4 blocks.* --lift-cf-to-scf"):
         built(lp.SourceLanguage.MLIR, UNSTRUCTURED)
+
+
+def test_upstream_lifts_branches_of_func_only(built: Built):
+    text = UNSTRUCTURED.replace("func.return", "gpu.return").replace("func.func", "gpu.func")
+    text = "gpu.module @m {" + re.sub(r"attributes \{[^}]*\} \{", "kernel {", text) + "}"
+    with pytest.raises(
+        lp.BuildError, match=r"makes it of a func.func with the attribute gpu.kernel, but not of a gpu"
+    ):
+        built(lp.SourceLanguage.MLIR, text)
 
 
 def test_what_upstream_makes_of_branches_compiles(device: lp.Device, queue: lp.Queue, built: Built):
