@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..ir.errors import KernelArgumentError
 from ..ir.image_formats import PIXEL_KINDS, ImageFormat, pixel_parts
 from ..ir.kernel_info import ImageParameter
+from .array import Array
 from .bundle_errors import OutOfContextError
 from .image_sampler import ImageSampler
 from .image_support import unwritable
@@ -123,6 +124,8 @@ def _mismatch(parameter: ImageParameter, image: Image) -> str | None:
 def _described(arg: object) -> str:
     if isinstance(arg, Image):
         return f"an lp.{type(arg).__name__}"
+    if isinstance(arg, Array):
+        return f"an lp.{arg.signature}"
     text = repr(arg)
     return f"{type(arg).__name__} {text}" if len(text) <= 40 else type(arg).__name__
 
@@ -132,6 +135,8 @@ def _remedy(wanted: type, arg: object) -> str:
         return "; lp.SampledImage(img, lp.ImageSampler(…)) shares its memory"
     if wanted is UnsampledImage and isinstance(arg, SampledImage):
         return "; lp.UnsampledImage(img) shares its memory"
+    if isinstance(arg, Array):
+        return f"; lp.{wanted.__name__}(a) makes an image of its elements"
     if hasattr(arg, "__array__"):
         return f"; copy it to the device first with lp.{wanted.__name__}(…)"
     return ""

@@ -58,7 +58,7 @@ def image(device, shape=(4, 6), name="r32g32b32a32_sfloat"):
     [
         (
             lambda d: lp.zeros((4, 6), lp.f32x4, device=d),
-            r"expected lp\.UnsampledImage\[lp\.f32x4, 2\], found Array",
+            r"expected lp\.UnsampledImage\[lp\.f32x4, 2\], found an lp\.Array\[.*\]; lp\.UnsampledImage\(a\) makes",
         ),
         (lambda d: np.zeros((4, 6, 4), np.float32), r"copy it to the device first with lp\.UnsampledImage"),
         (lambda d: lp.SampledImage(np.zeros((4, 6, 4), np.float32), device=d), "shares its memory"),
