@@ -11,6 +11,7 @@ from ..ir.dialects import math
 from . import float_division
 from .bounds import combine, fitting
 from .checks import check_divisor
+from .composite_arrays import is_array, shape_of
 from .conversions import CMPI, adapt, convert, settle
 from .dispatch import expression
 from .folding import TooLargeError, fold
@@ -126,6 +127,8 @@ def _binary_of_parts(fb: FunctionBuilder, operator: str, left: Value, right: Val
         result = call_operator(fb, operator, left, right, node)
         if result is not None:
             return result
+        if is_array(left) or is_array(right):
+            return _by_element(fb, operator, left, right, node)
         what = f"operator {SYMBOLS[operator]}"
         return by_component(
             fb, [left, right], node, what, lambda pair: binary(fb, operator, pair[0], pair[1], node)
@@ -133,9 +136,7 @@ def _binary_of_parts(fb: FunctionBuilder, operator: str, left: Value, right: Val
     if isinstance(left, Tuple) and isinstance(right, Tuple) and operator == "Add":
         return Tuple((*left.items, *right.items))
     if isinstance(left, FixedArray | Scalar) and isinstance(right, FixedArray | Scalar):
-        from .fixed_operators import by_element  # whose conversions use numbers' operators
-
-        return by_element(fb, [left, right], node, lambda pair: binary(fb, operator, pair[0], pair[1], node))
+        return _by_element(fb, operator, left, right, node)
     from .suggestions import operand_hint  # only for messages
 
     is_right = isinstance(left, Scalar) or (isinstance(left, Composite) and left.is_vector)
@@ -146,6 +147,12 @@ def _binary_of_parts(fb: FunctionBuilder, operator: str, left: Value, right: Val
         "LP2033",
         hint=operand_hint(wrong, other),
     )
+
+
+def _by_element(fb: FunctionBuilder, operator: str, left: Value, right: Value, node: ast.AST) -> Value:
+    from .fixed_operators import by_element  # whose conversions use numbers' operators
+
+    return by_element(fb, [left, right], node, lambda pair: binary(fb, operator, pair[0], pair[1], node))
 
 
 def operand_value(fb: FunctionBuilder, value: Value) -> Value:
@@ -314,14 +321,14 @@ def _shift(fb: FunctionBuilder, operator: str, left: Scalar, right: Scalar, node
 def compile_unary(fb: FunctionBuilder, node: ast.UnaryOp) -> Value:
     """Compiles ``-a``, ``+a``, ``~a`` and ``not a``."""
     value = fb.evaluate(node.operand)
-    if isinstance(value, Composite) and not isinstance(node.op, ast.Not):
+    if isinstance(value, Composite) and not is_array(value) and not isinstance(node.op, ast.Not):
         from .methods import call_unary
 
         result = call_unary(fb, type(node.op).__name__, value, node)
         if result is not None:
             return result
         return by_component(fb, [value], node, "a unary operator", lambda part: _unary(fb, node, part[0]))
-    if isinstance(value, FixedArray) and not isinstance(node.op, ast.Not):
+    if shape_of(value) is not None and not isinstance(node.op, ast.Not):
         from .fixed_operators import by_element
 
         return by_element(fb, [value], node, lambda part: _unary(fb, node, part[0]))

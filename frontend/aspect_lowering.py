@@ -19,6 +19,7 @@ from .function_attributes import FunctionAttributes, SubGroupSize, aspects_of_st
 from .function_builder import FunctionBuilder
 from .struct_types import StructType
 from .types import ArrayType, FixedArrayType, Type
+from .vector_types import CompositeArrayType
 
 INT64_MAX = 2**63 - 1
 
@@ -71,7 +72,7 @@ def struct_table(struct_aspects: dict[str, frozenset[int]]) -> Attribute:
 
 
 def _structs_in(kind: Type) -> Iterator[StructType]:
-    if isinstance(kind, ArrayType | FixedArrayType):
+    if isinstance(kind, ArrayType | FixedArrayType | CompositeArrayType):
         yield from _structs_in(kind.element)
     elif isinstance(kind, StructType):
         yield kind

@@ -7,10 +7,10 @@ import ast
 from ..ir.errors import CompileError
 from .analysis import VALUE
 from .arithmetic import binary
-from .composites import convert_composite
+from .composite_arrays import elements_along, has_memory, shape_of, without_rows
+from .composites import convert_composite, value_type
 from .conversions import settle, store_convert
 from .dispatch import expression, statement
-from .fixed_arrays import elements_of, whole_of
 from .fixed_cells import keeps_memory, kept
 from .function_builder import FunctionBuilder, VariableType
 from .ir_types import I32, WEAK_FLOAT, WEAK_INT
@@ -23,6 +23,7 @@ from .struct_types import StructType, value_type_of
 from .types import MAX_DIMENSIONS, ArrayType, FixedArrayType, ScalarType, scalar_of
 from .values import (
     Array,
+    Binding,
     Composite,
     Elements,
     FixedArray,
@@ -37,7 +38,7 @@ from .values import (
     constant,
     describe,
 )
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 from .work_items import BY_DIMENSION
 
 
@@ -74,8 +75,8 @@ def _unpacked(fb: FunctionBuilder, targets: list[ast.expr], value: Value, node: 
             raise fb.error(
                 target, "kernels have no starred assignment", "LP2030", hint="name each item of the tuple"
             )
-    if isinstance(value, FixedArray):
-        value = Tuple(tuple(elements_of(fb, value, node)))
+    if shape_of(value) is not None:
+        value = Tuple(tuple(elements_along(fb, value)))
     if not isinstance(value, Tuple) or (isinstance(value, Composite) and not value.is_vector):
         raise fb.error(
             node,
@@ -109,12 +110,7 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
     Raises:
         CompileError: the value has no type that joins with the variable's other values.
     """
-    if (
-        isinstance(value, FixedArray)
-        and value.cell is not None
-        and not value.prefix
-        and fb.env.get(name) is value
-    ):
+    if has_memory(value) and _is_same(fb.env.get(name), value):
         return  # an element was stored
     value = without_rows(fb, value)
     _refuse_other_array(fb, name, value, node)
@@ -141,9 +137,16 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
             else _converted(fb, value, wanted, node, _called(name))
         )
         held = held_by(name, held, None if name in fb.declared else value)
-        if isinstance(held, FixedArray) and keeps_memory(fb, name, held.type):
+        if shape_of(held) is not None and keeps_memory(fb, name, value_type(held)):
             held = kept(fb, name, held, node)
         fb.env[name] = held
+
+
+def _is_same(held: Binding | None, value: Value) -> bool:
+    """Whether a value is what a variable holds, or made of the same parts."""
+    if isinstance(held, Composite) and isinstance(value, Composite) and held.matches(value):
+        return all(_is_same(old, new) for old, new in zip(held.items, value.items, strict=True))
+    return held is value
 
 
 def _refuse_other_array(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> None:
@@ -157,15 +160,6 @@ def _refuse_other_array(fb: FunctionBuilder, name: str, value: Value, node: ast.
     arguments = fb.source.tree.args
     if any(a.arg == name for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)):
         raise _no_join(fb, name, held, value, node)
-
-
-def without_rows(fb: FunctionBuilder, value: Value) -> Value:
-    """Returns a value in which rows of fixed arrays are fixed arrays of their own."""
-    if isinstance(value, FixedArray):
-        return whole_of(fb, value)
-    if isinstance(value, Tuple) and not isinstance(value, Composite):
-        return value.with_items(without_rows(fb, item) for item in value.items)
-    return value
 
 
 def settled_value(fb: FunctionBuilder, value: Value, node: ast.AST) -> Value:
@@ -185,7 +179,7 @@ def _called(name: str) -> str:
 def _converted(fb: FunctionBuilder, value: Value, wanted: VariableType, node: ast.AST, what: str) -> Value:
     if isinstance(wanted, ScalarType):
         return store_convert(fb, value, wanted, node, what)
-    if isinstance(wanted, VecType | StructType):
+    if isinstance(wanted, VecType | StructType | CompositeArrayType):
         return convert_composite(fb, value, wanted, node, what)
     if isinstance(wanted, FixedArray) and not (isinstance(value, FixedArray) and value.type == wanted.type):
         return convert_composite(fb, value, wanted.type, node, what)
@@ -257,7 +251,7 @@ def variable_type(value: Value) -> VariableType:
 def _joined(known: VariableType, found: VariableType) -> VariableType | None:
     if isinstance(known, ScalarType) and isinstance(found, ScalarType):
         return join(known, found)
-    if isinstance(known, VecType | StructType):
+    if isinstance(known, VecType | StructType | CompositeArrayType):
         return known if known == found else None
     if isinstance(known, tuple) and isinstance(found, tuple) and len(known) == len(found):
         items = [_joined(a, b) for a, b in zip(known, found, strict=True)]
@@ -275,7 +269,7 @@ def _joined(known: VariableType, found: VariableType) -> VariableType | None:
 def _spelled(kind: VariableType) -> str:
     if isinstance(kind, ScalarType):
         return describe(Scalar(kind))
-    if isinstance(kind, VecType | StructType):
+    if isinstance(kind, VecType | StructType | CompositeArrayType):
         return repr(kind)
     return f"a tuple of {len(kind)}" if isinstance(kind, tuple) else describe(kind)
 
@@ -338,7 +332,7 @@ def declare_annotated(fb: FunctionBuilder, node: ast.AnnAssign) -> None:
     scalar = scalar_of(obj)
     kind: VariableType | None = scalar
     composite = value_type_of(obj)
-    if kind is None and isinstance(composite, VecType | StructType):
+    if kind is None and isinstance(composite, VecType | StructType | CompositeArrayType):
         kind = composite
     elif isinstance(composite, FixedArrayType):
         kind = FixedArray(composite, None)

@@ -14,7 +14,7 @@ from .struct_types import StructType
 from .subscripts import is_index_tuple
 from .types import FixedArrayType, ScalarType, Type
 from .values import Array, Scalar, Static, Tuple, Value, describe
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def part_hint(array: Array, found: Type) -> str:
         return f'name a field: ({index}, "{found.fields[0].name}")'
     if found is array.type.element and isinstance(found, VecType):
         return f'name a component: ({index}, "x")'
-    if found is not array.type.element and isinstance(found, StructType | FixedArrayType | VecType):
+    if found is not array.type.element and not isinstance(found, ScalarType):
         return "go on to a number inside of it: a field by its name, an element by its index"
     return "keep what is updated so in an array of numbers"
 
@@ -108,11 +108,11 @@ def _step(fb: FunctionBuilder, kind: Type, value: Value, node: ast.expr) -> tupl
         position = COMPONENTS.find(name) if len(name) == 1 else -1
         if 0 <= position < kind.size:
             return position, kind.element
-    if isinstance(value, Scalar) and value.type.is_integer and isinstance(kind, VecType | FixedArrayType):
-        length = kind.size if isinstance(kind, VecType) else kind.shape[0]
-        rest = () if isinstance(kind, VecType) else kind.shape[1:]
-        inner = FixedArrayType(kind.element, rest) if rest else kind.element
-        return bounded_step(fb, value, length, node), inner
+    if isinstance(value, Scalar) and value.type.is_integer:
+        if isinstance(kind, VecType):
+            return bounded_step(fb, value, kind.size, node), kind.element
+        if isinstance(kind, FixedArrayType | CompositeArrayType):
+            return bounded_step(fb, value, kind.shape[0], node), kind.row(1)
     what = f"'{name}'" if name is not None else describe(value)
     expected = "an integer index"
     if isinstance(kind, StructType):

@@ -17,6 +17,7 @@ from xdsl.ir import Operation
 from ..ir.dialects import math
 from ..ir.errors import CompileError
 from .arithmetic import absolute, binary, common_type
+from .composite_arrays import is_array, shape_of
 from .conversions import adapt, convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
@@ -26,7 +27,6 @@ from .types import bf16
 from .values import (
     Array,
     Composite,
-    FixedArray,
     RangeValue,
     Scalar,
     Static,
@@ -153,8 +153,8 @@ def compile_len(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> 
     match arguments[0]:
         case Array() as array:
             return extent(fb, array, 0)
-        case FixedArray() as fixed:
-            return constant(fixed.remaining_shape[0])
+        case other if shape := shape_of(other):
+            return constant(shape[0])
         case Composite() as struct if not struct.is_vector:
             raise _no_length(fb, node, struct)
         case Tuple(items=items):
@@ -172,7 +172,7 @@ def _no_length(fb: FunctionBuilder, node: ast.Call, value: Value) -> CompileErro
 def compile_min_max(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``min(a, b, …)`` and ``max(a, b, …)``: IEEE minNum and maxNum for floats."""
     name = fb.callee.removeprefix("builtins.")  # however the call spells it
-    if len(arguments) == 1 and isinstance(arguments[0], Tuple):
+    if len(arguments) == 1 and isinstance(arguments[0], Tuple) and not is_array(arguments[0]):
         arguments = list(arguments[0].items)
     if len(arguments) < 2:
         found = describe(arguments[0]) if arguments else "nothing"

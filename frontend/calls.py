@@ -25,7 +25,7 @@ from .structs import construct_fixed_array, construct_struct
 from .types import FixedArrayType, ScalarType, scalar_of
 from .values import BoundMethod, Composite, Image, Scalar, Static, Value, constant, describe, number_hint
 from .vector_memory import call_vector_member
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 from .vectors import by_component, construct, works_by_component
 from .work_item_members import as_index_value, call_member
 from .work_item_values import Member
@@ -100,7 +100,7 @@ def compile_call(fb: FunctionBuilder, node: ast.Call) -> Value:
     composite = value_type_of(obj)
     if isinstance(composite, StructType):
         return construct_struct(fb, composite, node)
-    if isinstance(composite, FixedArrayType):
+    if isinstance(composite, FixedArrayType | CompositeArrayType):
         return construct_fixed_array(fb, composite, positional(fb, node), node)
     if isinstance(composite, VecType):
         return construct(fb, composite, positional(fb, node), node)

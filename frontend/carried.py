@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import SSAValue
 
 from .analysis import BREAK, CONTINUE, FLAGS, RETURN, VALUE
+from .composite_arrays import has_memory
 from .control_flow import Live
 from .fixed_arrays import fixed_ssa
 from .function_builder import FunctionBuilder
@@ -120,11 +121,7 @@ def carried_variables(
     carried = Carried([], [], [])
     for name in sorted(written & needed):
         binding = fb.env.get(name, FALSE if name in FLAGS else None)
-        if (
-            binding is None
-            or isinstance(binding, Unset)
-            or (isinstance(binding, FixedArray) and binding.cell)
-        ):
+        if binding is None or isinstance(binding, Unset) or has_memory(binding):
             continue
         if isinstance(binding, Scalar):
             binding = own_type(binding)

@@ -10,16 +10,17 @@ from xdsl.dialects import arith
 
 from .arithmetic import common_type, logical_not, operand_value
 from .branches import select_values
+from .composite_arrays import element_at, shape_of
+from .composites import value_type
 from .conversions import CMPF, CMPI, adapt, condition, convert
 from .definite import take_names
 from .dispatch import expression
-from .fixed_arrays import load_fixed
 from .folding import fold_comparison
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, ir_type
 from .struct_types import StructType
 from .types import bf16
-from .values import Composite, FixedArray, Scalar, Static, Tuple, Value, constant, describe, number_hint
+from .values import Composite, Scalar, Static, Tuple, Value, constant, describe, number_hint
 from .vector_operators import by_component
 from .work_item_values import IdType
 
@@ -197,12 +198,14 @@ def _is_among(fb: FunctionBuilder, name: str, left: Value, right: Tuple, node: a
 
 def _elements(fb: FunctionBuilder, left: Value, right: Value, node: ast.AST) -> Iterator[tuple[Value, Value]]:
     """Yields what has to be equal for two items to be: fixed arrays of one type are compared by their elements."""
-    if not (isinstance(left, FixedArray) and isinstance(right, FixedArray) and left.type == right.type):
+    shape = shape_of(left)
+    is_alike = shape is not None and shape == shape_of(right) and value_type(left) == value_type(right)
+    if shape is None or not is_alike:
         yield left, right
         return
-    for index in np.ndindex(*left.remaining_shape):
+    for index in np.ndindex(*shape):
         path = [constant(i) for i in index]
-        yield load_fixed(fb, left, path, node), load_fixed(fb, right, path, node)
+        yield element_at(fb, left, path), element_at(fb, right, path)
 
 
 def compare_scalars(fb: FunctionBuilder, name: str, left: Scalar, right: Scalar, node: ast.AST) -> Scalar:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from .composite_arrays import gathered
 from .conversions import store_convert
 from .fixed_arrays import construct_fixed, whole_of
 from .function_builder import FunctionBuilder
 from .struct_types import StructType
 from .types import FixedArrayType, ScalarType, Type
 from .values import Composite, FixedArray, Scalar, Tuple, Value, describe
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 
 
 def value_type(value: Value) -> Type:
@@ -41,6 +42,10 @@ def convert_composite(fb: FunctionBuilder, value: Value, wanted: Type, node: ast
         assert isinstance(value, Composite)
         items = [store_convert(fb, item, wanted.element, node, what) for item in value.items]
         return Composite(tuple(items), wanted)
+    if isinstance(wanted, CompositeArrayType) and _is_plain_tuple(value, wanted.shape[0]):
+        assert isinstance(value, Tuple)
+        parts = [convert_composite(fb, item, wanted.row(1), node, what) for item in value.items]
+        return gathered(fb, wanted, parts)
     numbers = _numbers_of_tuple(value)
     if isinstance(wanted, VecType | FixedArrayType) and numbers and len(numbers) == wanted.size:
         items = [store_convert(fb, item, wanted.element, node, what) for item in numbers]
@@ -53,6 +58,11 @@ def convert_composite(fb: FunctionBuilder, value: Value, wanted: Type, node: ast
         "LP2033",
         hint=f"make one: {wanted!r}(…)",
     )
+
+
+def _is_plain_tuple(value: Value, length: int) -> bool:
+    """Whether a value is no vector or struct but a tuple of as many items."""
+    return isinstance(value, Tuple) and not isinstance(value, Composite) and len(value.items) == length
 
 
 def _numbers_of_tuple(value: Value) -> list[Scalar] | None:
@@ -68,16 +78,18 @@ def _numbers_of_tuple(value: Value) -> list[Scalar] | None:
     return numbers
 
 
-def typed_composite(kind: VecType | StructType) -> Composite:
+def typed_composite(kind: VecType | StructType | CompositeArrayType) -> Composite:
     """Returns some value of a type, for type inference."""
     if isinstance(kind, VecType):
         return Composite(tuple(Scalar(kind.element) for _ in range(kind.size)), kind)
+    if isinstance(kind, CompositeArrayType):
+        return Composite(tuple(typed_value_of(member) for member in kind.members), kind)
     return Composite(tuple(typed_value_of(f.type) for f in kind.fields), kind)
 
 
 def typed_value_of(kind: Type) -> Value:
     """Returns some value of a type, for type inference."""
-    if isinstance(kind, VecType | StructType):
+    if isinstance(kind, VecType | StructType | CompositeArrayType):
         return typed_composite(kind)
     if isinstance(kind, FixedArrayType):
         return FixedArray(kind, None)
@@ -93,5 +105,7 @@ def build_value(fb: FunctionBuilder, kind: Type, leaf: Callable[[ScalarType], Sc
         return Composite(tuple(leaf(kind.element) for _ in range(kind.size)), kind)
     if isinstance(kind, StructType):
         return Composite(tuple(build_value(fb, f.type, leaf) for f in kind.fields), kind)
+    if isinstance(kind, CompositeArrayType):
+        return gathered(fb, kind, [build_value(fb, kind.element, leaf) for _ in range(kind.size)])
     assert isinstance(kind, FixedArrayType)
     return construct_fixed(fb, kind, [fb.ssa(leaf(kind.element)) for _ in range(kind.size)])

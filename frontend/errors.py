@@ -189,8 +189,8 @@ _HOST_CODES: dict[str, str] = {
         "all of them have the same number. A kernel over two dimensions has lp.Item[2] and lp.Group[2]."
     ),
     "LP2018": (
-        "lp.FixedArray[element, n, …] takes a scalar type and one or more lengths, each an integer of "
-        "at least 1; lp.Vec[element, n] a scalar type and 1, 2, 3, 4, 8 or 16 components."
+        "lp.FixedArray[element, n, …] takes a scalar, vector, struct or fixed array type and one or more lengths, "
+        "each an integer of at least 1; lp.Vec[element, n] a scalar type and 1, 2, 3, 4, 8 or 16 components."
     ),
     "LP2019": (
         "A struct is a class with annotated members: scalars, vectors, lp.FixedArray[…] and other structs. "

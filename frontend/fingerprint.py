@@ -21,6 +21,7 @@ from .spec_constant import SpecializationId
 from .struct_types import Field, StructType, value_type_of
 from .struct_values import defaults_of, leaf_values, struct_of_value
 from .types import ArrayType, Type
+from .vector_types import CompositeArrayType
 
 
 def _nan(value: Any) -> str:
@@ -70,9 +71,13 @@ def type_text(kind: Type) -> str:
     """Returns a type's name and, of a struct, everything that its definition says."""
     if isinstance(kind, ArrayType):
         return (
-            f"{kind!r} of {type_text(kind.element)}" if isinstance(kind.element, StructType) else repr(kind)
+            f"{kind!r} of {type_text(kind.element)}"
+            if isinstance(kind.element, StructType | CompositeArrayType)
+            else repr(kind)
         )
     if isinstance(kind, ConstType):
+        return f"{kind!r} of {type_text(kind.element)}"
+    if isinstance(kind, CompositeArrayType):
         return f"{kind!r} of {type_text(kind.element)}"
     if not isinstance(kind, StructType):
         return repr(kind)

@@ -20,7 +20,7 @@ from ..ir.dialects.spirv.types import PointerType
 from .conversions import as_index, kept_in_range, literal_position
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
-from .types import FixedArrayType, i64
+from .types import FixedArrayType, Type, i64
 from .types import i32 as lapilli_i32
 from .values import FixedArray, Scalar, Value, index_count
 
@@ -57,37 +57,47 @@ def construct_fixed(
     fb: FunctionBuilder, kind: FixedArrayType, leaves: Sequence[SSAValue | None]
 ) -> FixedArray:
     """Makes a fixed array of its elements in C order."""
+    return _nested(fb, kind, leaves, kind.ndim)
+
+
+def stacked(fb: FunctionBuilder, kind: FixedArrayType, parts: Sequence[Value]) -> FixedArray:
+    """Makes a fixed array of all its elements, or of fixed arrays of one shape that are its rows, in C order."""
+    inner = parts[0]
+    depth = kind.ndim - (len(inner.remaining_shape) if isinstance(inner, FixedArray) else 0)
+    return _nested(fb, kind, [_part_ssa(fb, part) for part in parts], depth)
+
+
+def _part_ssa(fb: FunctionBuilder, part: Value) -> SSAValue | None:
+    """Returns the IR value of an element or row."""
+    if isinstance(part, FixedArray):
+        return fixed_ssa(fb, whole_of(fb, part))
+    assert isinstance(part, Scalar)
+    return fb.ssa(part)
+
+
+def _nested(
+    fb: FunctionBuilder, kind: FixedArrayType, parts: Sequence[SSAValue | None], depth: int
+) -> FixedArray:
+    """Makes a fixed array of what `depth` indices leave of it."""
     if fb.is_dry:
         return FixedArray(kind, None)
-    parts, shape = list(leaves), list(kind.shape)
-    while shape:
-        length = shape.pop()
-        ir = ir_type(kind.element)
-        for n in reversed(kind.shape[len(shape) :]):
-            ir = SpirvArrayType.get(ir, n)
+    parts = list(parts)
+    for level in reversed(range(depth)):
+        length, ir = kind.shape[level], _part_type(kind, level)
         parts = [
             fb.emit(CompositeConstructOp, parts[i : i + length], ir) for i in range(0, len(parts), length)
         ]
     return FixedArray(kind, parts[0])
 
 
-def insert_fixed(
+def insert_at(
     fb: FunctionBuilder,
     base: FixedArray,
-    indices: Sequence[Scalar],
+    checked: Sequence[Scalar],
     value: Scalar | FixedArray,
     node: ast.AST,
 ) -> FixedArray:
-    """Returns a fixed array with one element, or one row, replaced.
-
-    Raises:
-        CompileError: more indices than it has dimensions, or a literal one out of range.
-    """
-    if len(indices) > base.type.ndim:
-        raise fb.error(
-            node, f"{base.type!r} takes {index_count(base.type.ndim)}, found {len(indices)}", "LP2041"
-        )
-    checked = [_checked(fb, i, length, node) for i, length in zip(indices, base.type.shape, strict=False)]
+    """Returns a fixed array with one element or row replaced, at indices that are in range."""
     if fb.is_dry:
         return FixedArray(base.type, None)
     if base.cell is not None:
@@ -123,16 +133,37 @@ def load_fixed(fb: FunctionBuilder, base: FixedArray, indices: Sequence[Scalar],
     Raises:
         CompileError: too many indices, or a literal one out of range.
     """
-    if len(indices) > len(base.remaining_shape):
-        raise fb.error(
-            node,
-            f"{base.type!r} takes {index_count(base.type.ndim)}, found {len(base.prefix) + len(indices)}",
-            "LP2041",
-        )
-    checked = [
-        _checked(fb, index, length, node)
-        for index, length in zip(indices, base.remaining_shape, strict=False)
-    ]
+    shape, applied = base.remaining_shape, len(base.prefix)
+    return load_at(fb, base, in_range(fb, indices, shape, base.type, node, applied=applied))
+
+
+def in_range(
+    fb: FunctionBuilder,
+    indices: Sequence[Scalar],
+    shape: Sequence[int],
+    kind: Type,
+    node: ast.AST,
+    *,
+    applied: int = 0,
+) -> list[Scalar]:
+    """Returns indices that are in range: checked now, known from their bounds, or clamped.
+
+    Args:
+        shape: lengths of the dimensions that they are of, and of more.
+        kind: the array, for messages.
+        applied: how many of its indices came before.
+
+    Raises:
+        CompileError: too many indices, or a literal one out of range.
+    """
+    if len(indices) > len(shape):
+        takes, found = index_count(applied + len(shape)), applied + len(indices)
+        raise fb.error(node, f"{kind!r} takes {takes}, found {found}", "LP2041")
+    return [_checked(fb, index, length, node) for index, length in zip(indices, shape, strict=False)]
+
+
+def load_at(fb: FunctionBuilder, base: FixedArray, checked: Sequence[Scalar]) -> Value:
+    """Applies indices that are in range to a fixed array; fewer than it has dimensions give a row."""
     prefix = (*base.prefix, *checked)
     if len(prefix) < base.type.ndim:
         return FixedArray(base.type, base.ssa, prefix, base.cell)

@@ -1,5 +1,7 @@
 """Variables that are fixed arrays whose elements loops store: in memory of their own, as ``lp.private.array`` makes it.
 
+Of vectors and structs each component or member has its own.
+
 A fixed array is a value, and storing an element gives the variable a new one.  Where the index is known at run time
 only, that is a copy to memory and back in each round, and compilers that keep no values in memory apart, such as
 SwiftShader's, do all of it.  Here the variable keeps its memory: elements are loaded and stored there, and whoever
@@ -15,12 +17,14 @@ from .fixed_arrays import scalars_of, store_element
 from .function_builder import FunctionBuilder
 from .ir_types import INDEX_TYPE
 from .local_arrays import new_array
-from .types import LARGEST_UNROLLED, FixedArrayType
-from .values import FixedArray, Scalar
+from .types import LARGEST_UNROLLED, FixedArrayType, Type
+from .values import Composite, FixedArray, Scalar, Value
+from .vector_types import CompositeArrayType
 
 
-def keeps_memory(fb: FunctionBuilder, name: str, kind: FixedArrayType) -> bool:
-    """Whether a variable is large, or its elements are stored in a loop, at indices that are no literals."""
+def keeps_memory(fb: FunctionBuilder, name: str, kind: Type) -> bool:
+    """Whether a fixed array is large, or a loop stores the variable's elements, at indices that are no literals."""
+    assert isinstance(kind, FixedArrayType | CompositeArrayType)
     if kind.size > LARGEST_UNROLLED:
         return True
     if fb.cell_names is None:
@@ -60,32 +64,49 @@ def _stored(statement: ast.stmt) -> Iterator[str]:
         if isinstance(target, ast.Tuple | ast.List):
             pending += target.elts
         is_variable = False
-        while isinstance(target, ast.Subscript):
-            parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
-            is_variable |= not all(isinstance(part, ast.Constant | ast.UnaryOp) for part in parts)
+        while isinstance(target, ast.Subscript | ast.Attribute):
+            if isinstance(target, ast.Subscript):
+                parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+                is_variable |= not all(isinstance(part, ast.Constant | ast.UnaryOp) for part in parts)
             target = target.value
         if is_variable and isinstance(target, ast.Name):
             yield target.id
 
 
-def kept(fb: FunctionBuilder, name: str, value: FixedArray, node: ast.AST) -> FixedArray:
-    """Stores a value into the memory of a variable, which it makes at first; returns what the variable is bound to."""
-    known = fb.cells.get((name, value.type))
+def kept(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> Value:
+    """Stores a fixed array into the memory of a variable, which it makes at first; returns what the variable is bound
+    to."""
+    assert isinstance(value, FixedArray | Composite)
+    kind = value.type
+    assert isinstance(kind, FixedArrayType | CompositeArrayType)
+    known = fb.cells.get((name, kind))
     if known is None:
-        known = fb.cells[name, value.type] = _made(fb, name, value.type)
+        known = fb.cells[name, kind] = _made(fb, name, kind)
+    _fill(fb, known, value, node)
+    return known
+
+
+def _fill(fb: FunctionBuilder, known: Value, value: Value, node: ast.AST) -> None:
+    if isinstance(known, Composite) and isinstance(value, Composite):
+        for memory, item in zip(known.items, value.items, strict=True):
+            _fill(fb, memory, item, node)
+        return
+    assert isinstance(known, FixedArray) and isinstance(value, FixedArray) and known.cell is not None
     cell = known.cell
-    assert cell is not None
     if value.type.size > LARGEST_UNROLLED:
         from .fixed_copies import filled_in_loops  # which few programs need
 
         if filled_in_loops(fb, cell, value):
-            return known
+            return
     for path, scalar in zip(_paths(value.type.shape), scalars_of(fb, value, node), strict=True):
         store_element(fb, cell, path, scalar)
-    return known
 
 
-def _made(fb: FunctionBuilder, name: str, kind: FixedArrayType) -> FixedArray:
+def _made(
+    fb: FunctionBuilder, name: str, kind: FixedArrayType | CompositeArrayType
+) -> FixedArray | Composite:
+    if isinstance(kind, CompositeArrayType):
+        return Composite(tuple(_made(fb, name, member) for member in kind.members), kind)
     key = ast.Name(name)  # arrays are told apart by the node that makes them
     fb.cell_nodes.append(key)
     lengths = [(Scalar(INDEX_TYPE, const=length), str(length)) for length in kind.shape]

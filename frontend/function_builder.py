@@ -26,14 +26,23 @@ from .source import FunctionSource
 from .spec_constant import SpecializationId
 from .struct_types import StructType
 from .types import FixedArrayType, ScalarType
-from .values import Array, Binding, FixedArray, Scalar, Static, Value, describe
-from .vector_types import VecType
+from .values import Array, Binding, Composite, FixedArray, Scalar, Static, Value, describe
+from .vector_types import CompositeArrayType, VecType
 
 if TYPE_CHECKING:
     from .analysis import FunctionFacts
     from .module_builder import ModuleBuilder
 
-VariableType = ScalarType | VecType | StructType | tuple["VariableType", ...] | Array | FixedArray | Static
+VariableType = (
+    ScalarType
+    | VecType
+    | StructType
+    | CompositeArrayType
+    | tuple["VariableType", ...]
+    | Array
+    | FixedArray
+    | Static
+)
 """What a variable is in the whole function: a scalar, vector or struct type, a tuple, or the one compile-time
 object that it names."""
 
@@ -123,8 +132,8 @@ class FunctionBuilder:
     """Numbers of the arrays that the function makes, below 0, by ``id`` of the call."""
     calls_by_position: dict[int, ast.Call] = field(default_factory=dict[int, ast.Call])
     """Calls whose keyword arguments are at their positions, by ``id`` of the call as it is written."""
-    cells: dict[tuple[str, FixedArrayType], FixedArray] = field(
-        default_factory=dict[tuple[str, "FixedArrayType"], "FixedArray"]
+    cells: dict[tuple[str, FixedArrayType | CompositeArrayType], FixedArray | Composite] = field(
+        default_factory=dict[tuple[str, "FixedArrayType | CompositeArrayType"], "FixedArray | Composite"]
     )
     """The variables that have memory (`fixed_cells`), by name and type."""
     cell_names: frozenset[str] | None = None

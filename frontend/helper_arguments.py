@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any, Optional, cast
 
 from ..ir.errors import CompileError
-from .assignment import without_rows
 from .captured_objects import captured
 from .captures import defaults_of
+from .composite_arrays import without_rows
 from .composites import convert_composite
 from .conversions import store_convert
 from .function_builder import FunctionBuilder
@@ -34,7 +34,7 @@ from .values import (
     Value,
     describe,
 )
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 
 
 def bound_arguments(
@@ -199,7 +199,7 @@ def annotated(
         place = _place(source, argument.arg, node) if is_as_written else node
         if isinstance(wanted, ArrayType | LocalArrayType):
             result[argument.arg] = _checked_array(fb, value, wanted, place, what)
-        elif isinstance(wanted, VecType | StructType | FixedArrayType):
+        elif isinstance(wanted, VecType | StructType | FixedArrayType | CompositeArrayType):
             result[argument.arg] = convert_composite(fb, value, wanted, place, what)
         elif (
             isinstance(wanted, ScalarType)
@@ -271,7 +271,7 @@ def annotation_type(fb: FunctionBuilder, source: FunctionSource, annotation: ast
     if isinstance(obj, ScalarType | ArrayType | LocalArrayType):
         return obj
     composite = value_type_of(obj)
-    if isinstance(composite, VecType | StructType | FixedArrayType):
+    if isinstance(composite, VecType | StructType | FixedArrayType | CompositeArrayType):
         return composite
     return obj if isinstance(obj, type) and scalar_of(obj) is not None else None
 

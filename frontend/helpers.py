@@ -51,7 +51,7 @@ from .values import (
     Value,
     describe,
 )
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 
 if TYPE_CHECKING:
     from .module_builder import ModuleBuilder
@@ -253,7 +253,9 @@ def _facts(source: FunctionSource) -> FunctionFacts:
 
 def _declare_result(helper: FunctionBuilder, source: FunctionSource) -> None:
     wanted = annotation_type(helper, source, source.tree.returns)
-    if isinstance(wanted, ScalarType | VecType | StructType | FixedArrayType) and helper.facts.returns:
+    if not helper.facts.returns:
+        return
+    if isinstance(wanted, ScalarType | VecType | StructType | FixedArrayType | CompositeArrayType):
         helper.variable_types[VALUE] = (
             FixedArray(wanted, None) if isinstance(wanted, FixedArrayType) else wanted
         )

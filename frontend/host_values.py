@@ -103,6 +103,26 @@ def fixed_array_value(
     return result
 
 
+def elements_of_shape(
+    value: object, shape: tuple[int, ...], at: tuple[int, ...] = ()
+) -> list[tuple[tuple[int, ...], object]] | None:
+    """Returns the elements of nested sequences or an ndarray with their indices; None where the shape differs.
+
+    What an element is is not looked at: it may be a sequence too.
+    """
+    if not shape:
+        return [(at, value)]
+    if not _is_sequence(value) or len(cast("Sequence[object]", value)) != shape[0]:
+        return None
+    found: list[tuple[tuple[int, ...], object]] = []
+    for position, part in enumerate(cast("Iterable[object]", value)):
+        inner = elements_of_shape(part, shape[1:], (*at, position))
+        if inner is None:
+            return None
+        found += inner
+    return found
+
+
 def _ndarray(value: object) -> NDArray[Any] | None:
     return cast("NDArray[Any]", value) if isinstance(value, np.ndarray) else None
 

@@ -15,6 +15,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from .checks import check_step
+from .composite_arrays import is_array, shape_of
 from .conversions import CMPI, adapt
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, INDEX_TYPE, ir_type
@@ -22,6 +23,7 @@ from .promotion import MixedSignsError, promote
 from .types import ScalarType, i32, u32
 from .values import (
     Array,
+    Binding,
     Composite,
     Elements,
     FixedArray,
@@ -69,7 +71,7 @@ def run_time_rounds(
     """
     if isinstance(value, RangeValue):
         return None if value.is_static else (range_rounds(fb, value, node), lambda number: number)
-    if not isinstance(value, Array | FixedArray | Elements):
+    if not isinstance(value, Array | Elements) and shape_of(value) is None:
         return None
     from .iterators import elements  # few kernels loop over arrays
 
@@ -304,7 +306,7 @@ def refuse_changes(fb: FunctionBuilder, node: ast.For) -> None:
     for part in _run_over(node.iter):
         path = _path(part)
         name, *members = path
-        is_fixed = bool(members) or isinstance(fb.env.get(name), FixedArray)  # no other array is a member
+        is_fixed = bool(members) or _is_fixed(fb.env.get(name))  # no other array is a member
         if is_fixed and any(other[: len(path)] == path for other in stored):
             text = ast.unparse(part)
             raise fb.error(
@@ -313,6 +315,10 @@ def refuse_changes(fb: FunctionBuilder, node: ast.For) -> None:
                 "LP2033",
                 hint=f"loop over indices: for i in range(len({text}))",
             )
+
+
+def _is_fixed(held: Binding | None) -> bool:
+    return isinstance(held, FixedArray) or (held is not None and is_array(held))
 
 
 def _run_over(iterable: ast.expr) -> Iterator[ast.expr]:

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from .arithmetic import binary
 from .array_elements import array_extent, element_at
 from .builtins import expect_count, min_max
+from .composite_arrays import elements_along, load_element, shape_of, without_rows
 from .dispatch import intrinsic
-from .fixed_arrays import elements_of, load_fixed, whole_of
 from .function_builder import FunctionBuilder
 from .iteration import iterable_items
 from .part_memory import ElementPart, load_place
-from .values import Array, Elements, FixedArray, Image, Iteration, Scalar, Tuple, Value, constant
+from .values import Array, Elements, Image, Iteration, Scalar, Tuple, Value, constant
 
 
 def elements(fb: FunctionBuilder, value: Value, node: ast.expr) -> Elements | None:
@@ -36,13 +36,10 @@ def elements(fb: FunctionBuilder, value: Value, node: ast.expr) -> Elements | No
                 return load_place(fb, ElementPart(element_at(fb, array, [index], node), kind), node)
 
             return Elements(array_extent(fb, array, 0), element)
-        case FixedArray() as fixed:
-
-            def part(index: Scalar) -> Value:
-                found = load_fixed(fb, fixed, [index], node)
-                return whole_of(fb, found) if isinstance(found, FixedArray) else found
-
-            return Elements(constant(fixed.remaining_shape[0]), part)
+        case _ if shape := shape_of(value):
+            return Elements(
+                constant(shape[0]), lambda index: without_rows(fb, load_element(fb, value, [index], node))
+            )
         case _:
             return None
 
@@ -79,7 +76,7 @@ def compile_zip(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> 
     arrays = [part for part in found if part is not None]
     if arrays and len(arrays) == len(found):
         return _of_arrays(fb, node, arrays)
-    if any(part and not isinstance(value, FixedArray) for part, value in zip(found, arguments, strict=True)):
+    if any(part and shape_of(value) is None for part, value in zip(found, arguments, strict=True)):
         raise fb.error(
             node,
             "zip takes arrays, or things whose length is known, not both",
@@ -87,7 +84,7 @@ def compile_zip(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> 
             hint="loop over indices: for i in range(len(a))",
         )
     parts = [
-        elements_of(fb, value, part) if isinstance(value, FixedArray) else iterable_items(fb, value, part)
+        elements_along(fb, value) if shape_of(value) else iterable_items(fb, value, part)
         for value, part in zip(arguments, node.args, strict=True)
     ]
     if _is_strict(fb, node) and len({len(part) for part in parts}) > 1:

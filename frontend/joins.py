@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import is_
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -262,7 +263,9 @@ def filled_value(value: Value, results: Sequence[SSAValue]) -> Value:
     if isinstance(value, FixedSlot):
         return FixedArray(value.type, results[value.index])
     if isinstance(value, Tuple):
-        return value.with_items(filled_value(item, results) for item in value.items)
+        items = [filled_value(item, results) for item in value.items]
+        # The memory of a variable stays the object that it was.
+        return value if all(map(is_, items, value.items)) else value.with_items(items)
     return value
 
 

@@ -10,6 +10,7 @@ import ast
 from .function_builder import FunctionBuilder
 from .signature import ParameterSpec
 from .types import FixedArrayType, Type
+from .vector_types import CompositeArrayType
 
 
 def note_large_parameter(fb: FunctionBuilder, parameter: ParameterSpec, count: int) -> None:
@@ -25,7 +26,7 @@ def note_large_parameter(fb: FunctionBuilder, parameter: ParameterSpec, count: i
 
 
 def _instead(kind: Type) -> str:
-    if isinstance(kind, FixedArrayType):
+    if isinstance(kind, FixedArrayType | CompositeArrayType):
         dimensions = f", {kind.ndim}" if kind.ndim > 1 else ""
         return f"pass an array, lp.In[{kind.element!r}{dimensions}]"
     return f"pass an array of one element, lp.In[{kind!r}]"

@@ -25,7 +25,7 @@ from .struct_types import (
 )
 from .struct_values import defaults_of, to_record
 from .types import ArrayType, FixedArrayType, ScalarType, Type
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 
 
 def kernel_record(
@@ -87,7 +87,7 @@ def _type_record(kind: Type) -> TypeRecord:
             return TypeRecord(kind="scalar", name=kind.spelling)
         case VecType():
             return TypeRecord(kind="vec", element=_type_record(kind.element), shape=(kind.size,))
-        case FixedArrayType():
+        case FixedArrayType() | CompositeArrayType():
             return TypeRecord(kind="fixed", element=_type_record(kind.element), shape=kind.shape)
         case ImageType():
             name, element = "sampled" if kind.is_sampled else "", _type_record(kind.element)

@@ -36,12 +36,13 @@ from .struct_types import (
     alignment_of,
     checked_alignment,
     dtype_of,
+    scalar_count,
     scalar_leaves,
     size_of,
 )
 from .struct_values import add_methods, from_record
 from .types import MAX_SCALARS, SCALAR_TYPES, Access, ArrayType, FixedArrayType, ScalarType, Type
-from .vector_types import VECTOR_SIZES, VecType
+from .vector_types import VECTOR_SIZES, CompositeArrayType, VecType, array_type
 
 MAX_DEPTH: Final = 16
 """Of structs in structs."""
@@ -208,7 +209,7 @@ def _type(record: TypeRecord, depth: int) -> Type:
         case "vec" if len(record.shape) == 1 and record.shape[0] in VECTOR_SIZES:
             return VecType(_scalar(record), record.shape[0])
         case "fixed" if _is_shape(record.shape):
-            return FixedArrayType(_scalar(record), record.shape)
+            return _fixed(record, depth)
         case "array" if depth == MAX_DEPTH:
             return _array(record, depth)
         case "image" if depth == MAX_DEPTH and record.element is not None:
@@ -232,6 +233,16 @@ def _scalar(record: TypeRecord) -> ScalarType:
     if element is None or element.kind != "scalar" or element.name not in SCALAR_TYPES:
         raise InvalidError(f"a {record.kind!r} without scalar elements is no type")
     return SCALAR_TYPES[element.name]
+
+
+def _fixed(record: TypeRecord, depth: int) -> FixedArrayType | CompositeArrayType:
+    element = None if record.element is None else _type(record.element, depth - 1)
+    if not isinstance(element, ScalarType | VecType | StructType):
+        raise InvalidError("a fixed array without numbers, vectors or structs as elements is no type")
+    found = array_type(element, record.shape)
+    if scalar_count(found) > MAX_SCALARS:
+        raise InvalidError(f"a fixed array of {record.shape!r:.60} is too large")
+    return found
 
 
 def _is_shape(shape: tuple[int, ...]) -> bool:
@@ -266,7 +277,7 @@ def _image(record: TypeRecord) -> ImageType:
 
 def _local(record: TypeRecord) -> LocalArrayType:
     element = None if record.element is None else _type(record.element, MAX_DEPTH - 1)
-    if not isinstance(element, ScalarType | VecType | FixedArrayType | StructType):
+    if not isinstance(element, ScalarType | VecType | FixedArrayType | StructType | CompositeArrayType):
         raise InvalidError(
             "an array in the memory of a work-group has numbers, vectors, fixed arrays or structs"
         )

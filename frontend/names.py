@@ -12,11 +12,11 @@ from ..ir.errors import closest
 from ..ir.stream import Manipulator, Stream
 from .builtins import BUILTINS, BuiltinFunction
 from .captured_objects import captured, whole_number
+from .composite_arrays import has_memory, is_array, shape_of, without_rows
 from .composites import typed_composite
 from .conversions import convert
 from .dispatch import expression
 from .externals import ExternalFunction
-from .fixed_arrays import whole_of
 from .function_builder import FunctionBuilder, UnknownTypeError, VariableType
 from .named_objects import named_object
 from .parts import array_part, composite_attribute, load_part
@@ -25,8 +25,8 @@ from .spec_constant import SpecializationId
 from .specialization import read_specialization
 from .streams import KernelStream
 from .struct_types import StructType
-from .subscripts import array_attribute
-from .types import ArrayType, ScalarType
+from .subscripts import array_attribute, held_value, read_now
+from .types import ArrayType, FixedArrayType, ScalarType
 from .values import (
     Array,
     Composite,
@@ -40,7 +40,7 @@ from .values import (
     constant,
     describe,
 )
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 from .work_item_members import id_member, member
 from .work_item_values import WorkItem
 
@@ -83,7 +83,7 @@ def compile_name(fb: FunctionBuilder, node: ast.Name) -> Value:
         if fb.is_dry:
             return _variable_of_type(fb, name)
         value = _variable(fb, name, node)
-        return whole_of(fb, value) if isinstance(value, FixedArray) and value.cell is not None else value
+        return without_rows(fb, value) if has_memory(value) else value
     static = fb.statics.get(name)
     if static is not None:
         return static
@@ -154,7 +154,7 @@ def typed_value(kind: VariableType) -> Value:
     """Returns some value of a variable's type."""
     if isinstance(kind, ScalarType):
         return Scalar(kind)
-    if isinstance(kind, VecType | StructType):
+    if isinstance(kind, VecType | StructType | CompositeArrayType):
         return typed_composite(kind)
     return Tuple(tuple(typed_value(item) for item in kind)) if isinstance(kind, tuple) else kind
 
@@ -209,7 +209,11 @@ def compile_attribute(fb: FunctionBuilder, node: ast.Attribute) -> Value:
     number = _enum_value(fb, node)
     if number is not None:
         return number
-    base = fb.evaluate(node.value)
+    return read_now(fb, attribute_of(fb, held_value(fb, node.value), node))
+
+
+def attribute_of(fb: FunctionBuilder, base: Value, node: ast.Attribute) -> Value:
+    """Returns an attribute of a value; rows of fixed arrays are not read yet."""
     if isinstance(base, NamedTuple) and node.attr in base.names:
         return base.items[base.names.index(node.attr)]
     if isinstance(base, Static) and isinstance(base.obj, WorkItem):
@@ -219,12 +223,12 @@ def compile_attribute(fb: FunctionBuilder, node: ast.Attribute) -> Value:
     of_id = id_member(fb, base, node)
     if of_id is not None:
         return of_id
+    if isinstance(base, FixedArray) or is_array(base):
+        return _fixed_attribute(fb, base, node)
     if isinstance(base, Composite):
         return composite_attribute(fb, base, node)
     if isinstance(base, Array):
         return array_attribute(fb, base, node)
-    if isinstance(base, FixedArray):
-        return _fixed_attribute(fb, base, node)
     if isinstance(base, Static) and not isinstance(base.obj, str | BuiltinFunction | None):
         return _static_attribute(fb, base, node)
     raise fb.error(
@@ -293,8 +297,9 @@ def _is_from_around(fb: FunctionBuilder, node: ast.expr) -> bool:
     return id(node) in fb.static_attributes
 
 
-def _fixed_attribute(fb: FunctionBuilder, base: FixedArray, node: ast.Attribute) -> Value:
-    shape = base.remaining_shape
+def _fixed_attribute(fb: FunctionBuilder, base: FixedArray | Composite, node: ast.Attribute) -> Value:
+    shape, kind = shape_of(base), base.type
+    assert shape is not None and isinstance(kind, FixedArrayType | CompositeArrayType)
     match node.attr:
         case "shape":
             return Tuple(tuple(constant(n) for n in shape))
@@ -303,17 +308,19 @@ def _fixed_attribute(fb: FunctionBuilder, base: FixedArray, node: ast.Attribute)
         case "ndim":
             return constant(len(shape))
         case "dtype":
-            return Static(base.type.element, base.type.element.name)
-        case "T":
+            return Static(
+                kind.element, kind.element.name if isinstance(kind, FixedArrayType) else str(kind.element)
+            )
+        case "T" if isinstance(base, FixedArray):
             from .matrix_products import transposed  # few kernels have any
 
             return transposed(fb, base, node)
         case _:
-            from .suggestions import matrix_member_hint  # only for messages
+            from .suggestions import element_member_hint, matrix_member_hint  # only for messages
 
             raise fb.error(
                 node,
-                f"{base.type!r} has no attribute '{node.attr}' in kernels",
+                f"{kind!r} has no attribute '{node.attr}' in kernels",
                 "LP2046",
-                hint=matrix_member_hint(node.attr),
+                hint=element_member_hint(kind, node) or matrix_member_hint(node.attr),
             )

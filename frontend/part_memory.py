@@ -16,6 +16,7 @@ from ..ir.dialects.kernel import LoadFieldOp, StoreFieldOp
 from ..ir.dialects.spirv.composite import CompositeConstructOp, CompositeExtractOp
 from .array_elements import Element, load_element, require_readable, require_writable, store_element
 from .checks import check_nan, is_debug
+from .composite_arrays import element_at, gathered
 from .composites import convert_composite, typed_value_of
 from .conversions import CMPI
 from .fixed_arrays import construct_fixed, load_fixed
@@ -25,7 +26,7 @@ from .storage import element_type, is_loaded_whole, local_element_type
 from .struct_types import StructType
 from .types import LARGEST_UNROLLED, FixedArrayType, ScalarType, Type
 from .values import Composite, FixedArray, LocalArray, Scalar, Tuple, Value, constant
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 
 Step = int | Scalar
 """One step into a composite: a member or component by number, or an index known at run time."""
@@ -69,12 +70,14 @@ def _load(fb: FunctionBuilder, element: Element, kind: Type, path: tuple[Step, .
     if isinstance(kind, StructType):
         items = [_load(fb, element, f.type, (*path, i)) for i, f in enumerate(kind.fields)]
         return Composite(tuple(items), kind)
+    if isinstance(kind, CompositeArrayType):
+        return gathered(fb, kind, [_load(fb, element, kind.element, (*path, *i)) for i in _indices(kind)])
     assert isinstance(kind, FixedArrayType)
     leaves = [_load_scalar(fb, element, kind.element, (*path, *index)) for index in _indices(kind)]
     return construct_fixed(fb, kind, [fb.ssa(leaf) for leaf in leaves])
 
 
-def _indices(kind: FixedArrayType) -> Iterator[tuple[int, ...]]:
+def _indices(kind: FixedArrayType | CompositeArrayType) -> Iterator[tuple[int, ...]]:
     yield from np.ndindex(*kind.shape)
 
 
@@ -187,6 +190,10 @@ def _store(
             part = load_fixed(fb, value, [constant(i) for i in index], node)
             assert isinstance(part, Scalar)
             _store_scalar(fb, element, part, (*path, *index))
+    elif isinstance(kind, CompositeArrayType):
+        for index in _indices(kind):
+            part = element_at(fb, value, [constant(i) for i in index])
+            _store(fb, element, kind.element, (*path, *index), part, node)
     else:
         assert isinstance(value, Tuple) and isinstance(kind, VecType | StructType)
         kinds = [kind.element] * kind.size if isinstance(kind, VecType) else [f.type for f in kind.fields]

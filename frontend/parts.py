@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 
+from .composite_arrays import has_memory, without_rows
 from .conversions import literal_position
 from .fixed_arrays import index_in_range
 from .function_builder import FunctionBuilder
@@ -26,12 +27,13 @@ from .values import (
     Scalar,
     Static,
     Tuple,
+    Unset,
     Value,
     describe,
     index_count,
 )
 from .variable_parts import VariablePart, load_variable_part, step_into, store_variable_part
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 
 COMPONENTS = "xyzw"
 """Names of a vector's components."""
@@ -99,7 +101,9 @@ def _is_of_value(kind: Type, name: str) -> bool:
     """Whether it is no part: a struct's method, ``m.T`` and ``m.shape`` of a fixed array, ``v.dtype``."""
     if isinstance(kind, StructType):
         return kind.index_of(name) is None and kind.method(name) is not None
-    return isinstance(kind, FixedArrayType) or (isinstance(kind, VecType) and name == "dtype")
+    return isinstance(kind, FixedArrayType | CompositeArrayType) or (
+        isinstance(kind, VecType) and name == "dtype"
+    )
 
 
 def _below_swizzle(
@@ -149,13 +153,12 @@ def _steps(
         raise fb.error(node, f"{kind!r} has no attribute '{node.attr}' in kernels", "LP2046")
     if isinstance(kind, VecType):
         return (_vector_index(fb, kind, node),), kind.element
-    if isinstance(kind, FixedArrayType):
+    if isinstance(kind, FixedArrayType | CompositeArrayType):
         indices = index_values(fb, node)
         if len(indices) > kind.ndim:
             raise fb.error(node, f"{kind!r} takes {index_count(kind.ndim)}, found {len(indices)}", "LP2041")
         steps = [bounded_step(fb, i, n, node) for i, n in zip(indices, kind.shape, strict=False)]
-        rest = kind.shape[len(indices) :]
-        return tuple(steps), FixedArrayType(kind.element, rest) if rest else kind.element
+        return tuple(steps), kind.row(len(indices))
     hint = indexed_struct_hint(node) if isinstance(kind, StructType) else None
     raise fb.error(node, f"{kind!r} cannot be indexed in kernels", "LP2033", hint=hint)
 
@@ -271,7 +274,9 @@ def resolve_part(fb: FunctionBuilder, target: ast.Subscript | ast.Attribute) -> 
 def _held(fb: FunctionBuilder, node: ast.Name) -> Value:
     """Returns the value of a variable; where it has memory, the memory."""
     held = None if fb.is_dry else fb.env.get(node.id)
-    return held if isinstance(held, FixedArray) and held.cell is not None else fb.evaluate(node)
+    return (
+        held if held is not None and not isinstance(held, Unset) and has_memory(held) else fb.evaluate(node)
+    )
 
 
 def _target_swizzle(
@@ -338,10 +343,13 @@ def composite_attribute(fb: FunctionBuilder, base: Composite, node: ast.Attribut
     if isinstance(kind, StructType):
         method = kind.method(node.attr) if kind.index_of(node.attr) is None else None
         if method is not None:
-            return Static(BoundMethod(method, base, node.attr), ast.unparse(node))
+            receiver = without_rows(fb, base)
+            assert isinstance(receiver, Composite)
+            return Static(BoundMethod(method, receiver, node.attr), ast.unparse(node))
         (step,), _ = _member(fb, kind, node)
         assert isinstance(step, int)
         return base.items[step]
+    assert isinstance(kind, VecType), describe(base)
     if node.attr == "dtype":
         return Static(kind.element, kind.element.name)
     if len(node.attr) == 1:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
+import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
@@ -15,18 +18,20 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..ir.dialects.spec_constant import HOST_DTYPES, HOST_LAYOUT, DeclareOp, GetOp
 from ..ir.dialects.spirv.composite import CompositeExtractOp
+from ..ir.dialects.spirv.types import ArrayType
 from ..ir.dialects.spirv.types import StructType as SpirvStructType
 from .aspect_lowering import use_struct
+from .composite_arrays import gathered
 from .composites import typed_value_of
 from .fixed_arrays import fixed_array_type
 from .function_builder import FunctionBuilder
 from .ir_types import constant_attribute, ir_type
 from .spec_constant import SpecializationId
-from .struct_types import StructType, scalar_leaves
+from .struct_types import StructType, scalar_leaves, size_of
 from .struct_values import leaf_values
 from .types import FixedArrayType, ScalarType, Type
 from .values import Composite, FixedArray, Scalar, Value
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 
 
 def read_specialization(fb: FunctionBuilder, constant: SpecializationId) -> Value:
@@ -51,6 +56,10 @@ def _parts(fb: FunctionBuilder, ssa: SSAValue, kind: Type, path: tuple[int, ...]
     if isinstance(kind, StructType):
         items = [_parts(fb, ssa, field.type, (*path, i)) for i, field in enumerate(kind.fields)]
         return Composite(tuple(items), kind)
+    if isinstance(kind, CompositeArrayType):
+        elements = [_parts(fb, ssa, kind.element, (*path, *index)) for index in np.ndindex(*kind.shape)]
+        with fb.into(fb.prologue):
+            return gathered(fb, kind, elements)
     assert isinstance(kind, ScalarType | FixedArrayType)
     part = ssa
     if path:
@@ -68,6 +77,8 @@ def _parts(fb: FunctionBuilder, ssa: SSAValue, kind: Type, path: tuple[int, ...]
 def _ir_type(kind: Type) -> Attribute:
     if isinstance(kind, FixedArrayType):
         return fixed_array_type(kind)
+    if isinstance(kind, CompositeArrayType):
+        return reduce(ArrayType.get, reversed(kind.shape), _ir_type(kind.element))
     if isinstance(kind, VecType) and not 2 <= kind.size <= 4:
         return fixed_array_type(FixedArrayType(kind.element, (kind.size,)))
     if isinstance(kind, VecType):
@@ -96,8 +107,8 @@ def declaration(fb: FunctionBuilder, constant: SpecializationId) -> DeclareOp:
         },
         location=fb.location(),
     )
-    if isinstance(kind, StructType):
+    if any(isinstance(part, StructType) for part in (kind, getattr(kind, "element", None))):
         offsets = [offset for _, _, offset in scalar_leaves(kind)]
-        op.attributes[HOST_LAYOUT] = DenseArrayBase.from_list(i32, [*offsets, kind.size_bytes])
+        op.attributes[HOST_LAYOUT] = DenseArrayBase.from_list(i32, [*offsets, size_of(kind)])
         op.attributes[HOST_DTYPES] = ArrayAttr([StringAttr(scalar.spelling) for scalar in kinds])
     return op

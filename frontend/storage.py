@@ -18,7 +18,7 @@ from ..ir.dialects.spirv.types import StructType as SpirvStructType
 from .ir_types import ir_type, storage_type
 from .struct_types import StructType, alignment_of, size_of
 from .types import FixedArrayType, ScalarType, Type, bf16
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 
 
 def is_loaded_whole(kind: Type) -> bool:
@@ -38,6 +38,8 @@ def local_element_type(kind: Type) -> Attribute:
         return VectorType(element, [kind.size]) if 2 <= kind.size <= 4 else ArrayType.get(element, kind.size)
     if isinstance(kind, FixedArrayType):
         return reduce(ArrayType.get, reversed(kind.shape), ir_type(kind.element))
+    if isinstance(kind, CompositeArrayType):
+        return reduce(ArrayType.get, reversed(kind.shape), local_element_type(kind.element))
     if isinstance(kind, StructType):
         return SpirvStructType.get([StructMember(local_element_type(field.type)) for field in kind.fields])
     assert isinstance(kind, ScalarType)
@@ -58,8 +60,8 @@ def member_type(kind: Type) -> Attribute:
         return storage_type(kind)
     if isinstance(kind, VecType):
         return ArrayType.get(storage_type(kind.element), kind.size, kind.element.itemsize)
-    if isinstance(kind, FixedArrayType):
-        result = storage_type(kind.element)
+    if isinstance(kind, FixedArrayType | CompositeArrayType):
+        result = member_type(kind.element)
         for position in reversed(range(kind.ndim)):
             stride = kind.element.itemsize * prod(kind.shape[position + 1 :])
             result = ArrayType.get(result, kind.shape[position], stride)
@@ -78,6 +80,8 @@ def _natural_alignment(kind: Type) -> int:
     """Returns the alignment that a type has without what `Aligned` and ``align=`` ask for: its largest scalar's."""
     if isinstance(kind, StructType):
         return max(_natural_alignment(f.type) for f in kind.fields)
+    if isinstance(kind, CompositeArrayType):
+        return _natural_alignment(kind.element)
     return alignment_of(kind)
 
 

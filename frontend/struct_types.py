@@ -18,7 +18,7 @@ import numpy as np
 
 from ..ir.errors import CompileError, InvalidError
 from .types import MAX_SCALARS, FixedArrayType, ScalarType, Type, integer_of, scalar_of, unaliased
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 
 ClassT = TypeVar("ClassT", bound=type)
 
@@ -130,7 +130,7 @@ def checked_alignment(value: object, what: str) -> int:
 
 def value_type_of(obj: object) -> Type | None:
     """Returns the type of values that `obj` names (``lp.f32``, ``lp.f32x4``, a struct class, …), or None."""
-    if isinstance(obj, VecType | FixedArrayType | StructType):
+    if isinstance(obj, VecType | FixedArrayType | StructType | CompositeArrayType):
         return obj
     struct_type = obj.__dict__.get(STRUCT_ATTRIBUTE) if isinstance(obj, type) else None
     if isinstance(struct_type, StructType):
@@ -141,7 +141,7 @@ def value_type_of(obj: object) -> Type | None:
 
 def dtype_of(kind: Type) -> np.dtype[Any]:
     """Returns the NumPy dtype of a value type."""
-    assert isinstance(kind, ScalarType | VecType | FixedArrayType | StructType)
+    assert isinstance(kind, ScalarType | VecType | FixedArrayType | StructType | CompositeArrayType)
     return kind.dtype
 
 
@@ -151,6 +151,9 @@ def storage_spelling(kind: Type) -> str:
         return f"{kind.element.spelling}[{kind.size}]"
     if isinstance(kind, FixedArrayType):
         return f"{kind.element.spelling}[{', '.join(map(str, kind.shape))}]"
+    if isinstance(kind, CompositeArrayType):
+        base, lengths = kind.layout
+        return f"{base.spelling}[{', '.join(map(str, lengths))}]"
     return kind.spelling
 
 
@@ -158,6 +161,8 @@ def alignment_of(kind: Type) -> int:
     """Returns the C alignment of a value type in bytes."""
     if isinstance(kind, StructType):
         return kind.alignment
+    if isinstance(kind, CompositeArrayType):
+        return alignment_of(kind.element)
     if isinstance(kind, VecType | FixedArrayType):
         return kind.element.itemsize
     assert isinstance(kind, ScalarType)
@@ -169,9 +174,12 @@ def size_of(kind: Type) -> int:
     return dtype_of(kind).itemsize
 
 
-def _scalar_count(kind: Type) -> int:
+def scalar_count(kind: Type) -> int:
+    """Returns the number of scalars that a value of a type is made of."""
     if isinstance(kind, StructType):
-        return sum(_scalar_count(member.type) for member in kind.fields)
+        return sum(scalar_count(member.type) for member in kind.fields)
+    if isinstance(kind, CompositeArrayType):
+        return kind.size * scalar_count(kind.element)
     return kind.size if isinstance(kind, VecType | FixedArrayType) else 1
 
 
@@ -187,6 +195,10 @@ def scalar_leaves(kind: Type, prefix: str = "", offset: int = 0) -> Iterator[tup
         for i, index in enumerate(np.ndindex(*kind.shape)):
             path = f"{prefix}[{', '.join(map(str, index))}]"
             yield path, kind.element, offset + i * kind.element.itemsize
+    elif isinstance(kind, CompositeArrayType):
+        for i, index in enumerate(np.ndindex(*kind.shape)):
+            path = f"{prefix}[{', '.join(map(str, index))}]"
+            yield from scalar_leaves(kind.element, path, offset + i * kind.element.itemsize)
     else:
         assert isinstance(kind, StructType)
         for member in kind.fields:
@@ -269,7 +281,7 @@ def _make(cls: type, least_alignment: int, names: _Names) -> type:
         largest = max(largest, alignment)
     largest = max(largest, least_alignment)
     size = -(-offset // largest) * largest
-    count = sum(_scalar_count(member.type) for member in fields)
+    count = sum(scalar_count(member.type) for member in fields)
     if count > MAX_SCALARS:
         raise CompileError(
             f"struct '{cls.__name__}' is made of {count} numbers, at most {MAX_SCALARS} are; larger data is an array",

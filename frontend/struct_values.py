@@ -7,10 +7,10 @@ from typing import Any, cast
 import numpy as np
 
 from ..ir.errors import KernelArgumentError
-from .host_values import MISFIT_CODE, fixed_array_value, scalar_value
+from .host_values import MISFIT_CODE, elements_of_shape, fixed_array_value, scalar_value
 from .struct_types import STRUCT_ATTRIBUTE, StructType, value_type_of
 from .types import FixedArrayType, ScalarType, Type, unwrap_scalar
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 
 
 def add_methods(cls: Any, kind: StructType) -> None:
@@ -96,7 +96,7 @@ def zero_of(kind: Type) -> Any:
     """Returns the host value of all zeros; a struct's members get their defaults."""
     if isinstance(kind, StructType):
         return kind.python_class()
-    assert isinstance(kind, ScalarType | VecType | FixedArrayType)
+    assert isinstance(kind, ScalarType | VecType | FixedArrayType | CompositeArrayType)
     return kind()
 
 
@@ -104,7 +104,8 @@ def host_value(kind: Type, value: Any, what: str) -> Any:
     """Returns `value` as a new host value of a type, checked strictly (see `host_values`).
 
     Args:
-        kind: scalar (gives a NumPy scalar), vector or fixed array (an ndarray), or struct (an instance).
+        kind: scalar (gives a NumPy scalar), vector or fixed array (an ndarray, of records where its elements are
+            structs), or struct (an instance).
         value: what may stand for it; for a struct an instance, a NumPy record of its dtype, or a tuple of members.
         what: the thing that gets the value, for messages.
 
@@ -117,6 +118,8 @@ def host_value(kind: Type, value: Any, what: str) -> Any:
         return fixed_array_value(kind, (value,), what)
     if isinstance(kind, VecType):
         return fixed_array_value(FixedArrayType(kind.element, (kind.size,)), (value,), what, called=kind)
+    if isinstance(kind, CompositeArrayType):
+        return composite_array_value(kind, (value,), what)
     assert isinstance(kind, StructType)
     if isinstance(value, kind.python_class):
         members = {f.name: getattr(value, f.name) for f in kind.fields}
@@ -135,6 +138,34 @@ def host_value(kind: Type, value: Any, what: str) -> Any:
         f"{type(value).__name__}",
         code=MISFIT_CODE,
     )
+
+
+def composite_array_value(
+    kind: CompositeArrayType, values: tuple[object, ...], what: str
+) -> np.ndarray[Any, Any]:
+    """Returns a C-ordered ndarray of `kind`, a new one: as `fixed_array_value` of numbers.
+
+    Raises:
+        KernelArgumentError: the shape differs, or an element does not fit.
+    """
+    if isinstance(kind.element, VecType):
+        base, lengths = kind.layout
+        assert isinstance(base, ScalarType)
+        return fixed_array_value(FixedArrayType(base, lengths), values, what, called=kind)
+    result = np.zeros(kind.shape, kind.element.dtype)
+    if not values:
+        result[...] = to_record(kind.element, zero_of(kind.element), what)
+        return result
+    elements = elements_of_shape(values[0] if len(values) == 1 else values, kind.shape)
+    if elements is None:
+        raise KernelArgumentError(
+            f"{what} has type {kind!r}: expected {' × '.join(map(str, kind.shape))} elements of type "
+            f"{kind.element!r}, found {values[0] if len(values) == 1 else values!r:.200}",
+            code=MISFIT_CODE,
+        )
+    for index, element in elements:
+        result[index] = to_record(kind.element, element, f"{what}{list(index)}")
+    return result
 
 
 def to_record(kind: Type, value: object, what: str) -> np.ndarray[Any, Any]:
@@ -172,6 +203,12 @@ def leaf_values(kind: Type, value: object, what: str) -> list[Any]:
         ]
     if isinstance(kind, ScalarType):
         return [checked.item()]
+    if isinstance(kind, CompositeArrayType) and isinstance(kind.element, StructType):
+        return [
+            leaf
+            for index in np.ndindex(*kind.shape)
+            for leaf in leaf_values(kind.element, checked[index], f"{what}{list(index)}")
+        ]
     return cast("list[Any]", checked.reshape(-1).tolist())
 
 

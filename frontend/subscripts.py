@@ -15,9 +15,10 @@ from xdsl.dialects import arith
 
 from ..ir.errors import CompileError
 from .arithmetic import operand_value
-from .array_elements import Element, array_extent, element_at, load_element
+from .array_elements import Element, array_extent, element_at
+from .array_elements import load_element as load_array_element
+from .composite_arrays import has_memory, is_array, load_element, shape_of, without_rows
 from .dispatch import expression
-from .fixed_arrays import load_fixed, whole_of
 from .function_builder import FunctionBuilder
 from .images import Pixel, image_extent, image_member, load_pixel, pixel_at
 from .intrinsics import Intrinsic
@@ -32,6 +33,7 @@ from .values import (
     Scalar,
     Static,
     Tuple,
+    Unset,
     Value,
     constant,
     describe,
@@ -44,13 +46,21 @@ from .work_item_values import IdType, Member, WorkItem
 @expression(ast.Subscript)
 def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
     """Compiles the read of ``a[i]``."""
-    from .part_memory import ElementPart
-    from .parts import array_part, composite_item, indexed_struct_hint, load_part
+    from .parts import array_part, load_part
 
     part = array_part(fb, node)
     if part is not None:
         return load_part(fb, part, node)
-    base = _base(fb, node.value)
+    return read_now(fb, _item(fb, held_value(fb, node.value), node))
+
+
+def _item(fb: FunctionBuilder, base: Value, node: ast.Subscript) -> Value:
+    """Returns an element of a value; rows of fixed arrays are not read yet."""
+    from .part_memory import ElementPart
+    from .parts import composite_item, indexed_struct_hint, load_part
+
+    if shape_of(base) is not None:
+        return load_element(fb, base, index_values(fb, node), node)
     match base:
         case Composite() if base.is_vector:
             return composite_item(fb, base, node)
@@ -73,12 +83,8 @@ def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
         case Array():
             element = _element(fb, base, node)
             if isinstance(base.type.element, ScalarType):
-                return load_element(fb, element, node)
+                return load_array_element(fb, element, node)
             return load_part(fb, ElementPart(element, base.type.element), node)
-        case FixedArray():
-            found = load_fixed(fb, base, index_values(fb, node), node)
-            # Of a variable that has memory a row is a copy, unless it is indexed at once.
-            return whole_of(fb, found) if isinstance(found, FixedArray) and found.cell is not None else found
         case Tuple(items=items):
             return items[_literal_index(fb, node, items)]
         case _:
@@ -86,24 +92,38 @@ def compile_subscript(fb: FunctionBuilder, node: ast.Subscript) -> Value:
             raise fb.error(node, f"{describe(base)} cannot be indexed in kernels", "LP2033", hint=hint)
 
 
-def _base(fb: FunctionBuilder, node: ast.expr) -> Value:
-    """Evaluates what is indexed: of a variable that has memory, the memory."""
-    if not fb.is_dry:
-        held = fb.env.get(node.id) if isinstance(node, ast.Name) else None
-        if isinstance(held, FixedArray) and held.cell is not None:
-            return held
-        if isinstance(node, ast.Subscript):
-            outer = _base(fb, node.value) if _root_has_memory(fb, node) else None
-            if isinstance(outer, FixedArray):
-                return load_fixed(fb, outer, index_values(fb, node), node)
-    return fb.evaluate(node)
+def read_now(fb: FunctionBuilder, part: Value) -> Value:
+    """Returns a part that nothing more is taken of: a copy of what lies in a variable's memory, and an element with
+    fixed arrays of its own."""
+    is_value = not isinstance(part, Composite | FixedArray) or (
+        isinstance(part, FixedArray) and part.cell is None
+    )
+    return part if is_value else without_rows(fb, part)
 
 
-def _root_has_memory(fb: FunctionBuilder, node: ast.expr) -> bool:
-    while isinstance(node, ast.Subscript):
+def held_value(fb: FunctionBuilder, node: ast.expr) -> Value:
+    """Evaluates what a part is taken of, in which rows of fixed arrays are not read yet; of a variable that has memory
+    the memory."""
+    if fb.is_dry or not _is_of_parts(fb, node):
+        return fb.evaluate(node)
+    if isinstance(node, ast.Subscript):
+        return _item(fb, held_value(fb, node.value), node)
+    if isinstance(node, ast.Attribute):
+        from .names import attribute_of  # which imports this file
+
+        return attribute_of(fb, held_value(fb, node.value), node)
+    assert isinstance(node, ast.Name)
+    found = fb.env[node.id]
+    assert not isinstance(found, Unset)
+    return found
+
+
+def _is_of_parts(fb: FunctionBuilder, node: ast.expr) -> bool:
+    """Whether a part is one of a variable that has memory, or of several fixed arrays."""
+    while isinstance(node, ast.Subscript | ast.Attribute):
         node = node.value
     held = fb.env.get(node.id) if isinstance(node, ast.Name) else None
-    return isinstance(held, FixedArray) and held.cell is not None
+    return held is not None and (has_memory(held) or is_array(held))
 
 
 def _of_work_item(fb: FunctionBuilder, owner: WorkItem, node: ast.Subscript) -> Value:
@@ -173,7 +193,7 @@ def resolve_element(fb: FunctionBuilder, node: ast.Subscript) -> Element:
         return _element(fb, base, node)
     what = (
         "a fixed array is a value: its elements"
-        if isinstance(base, FixedArray)
+        if shape_of(base) is not None
         else f"items of a {describe(base)}"
         if isinstance(base, Tuple)
         else f"parts of {describe(base)}"

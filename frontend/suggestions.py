@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import types
 from collections.abc import Iterable
 
@@ -9,9 +10,9 @@ from ..ir.errors import closest
 from .builtins import BUILTINS
 from .elsewhere import IN_A_LOOP, IN_KERNELS
 from .intrinsics import ATOMIC_FUNCTIONS, MATH_CONSTANTS, MATH_FUNCTIONS, WORK_ITEM_FUNCTIONS
-from .types import SCALAR_TYPES
+from .types import SCALAR_TYPES, Type
 from .values import Composite, FixedArray, Static, Tuple, Value, number_hint
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 
 _ATOMIC = {
     "inc": "lp.atomic.add(a, i, 1)",
@@ -238,6 +239,14 @@ def vector_member_hint(name: str) -> str | None:
 def matrix_member_hint(name: str) -> str:
     """Returns what to write instead of a member of a fixed array."""
     return _OF_MATRICES.get(name, "there are shape, size, ndim, dtype and T")
+
+
+def element_member_hint(kind: Type, node: ast.Attribute) -> str | None:
+    """Returns what to write instead of a member of a fixed array of vectors or structs."""
+    if not isinstance(kind, CompositeArrayType):
+        return None
+    indices = ", ".join("ijk"[: kind.ndim]) if kind.ndim <= 3 else "…"
+    return f"index an element: {ast.unparse(node.value)}[{indices}].{node.attr}"
 
 
 def operand_hint(wrong: Value, other: Value) -> str | None:

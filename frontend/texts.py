@@ -14,13 +14,13 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ..ir.kernel_info import MAXIMUM_SITE_VALUES
+from .composite_arrays import elements_along, shape_of
 from .conversions import convert, settle
-from .fixed_arrays import load_fixed
 from .function_builder import FunctionBuilder
 from .ir_types import F32, INDEX_TYPE
 from .struct_types import StructType
 from .types import bf16
-from .values import Composite, FixedArray, Scalar, Static, Tuple, Value, constant, describe
+from .values import Composite, Scalar, Static, Tuple, Value, describe
 
 _CONVERSIONS = {-1: "", ord("r"): "!r", ord("s"): "!s"}
 
@@ -139,6 +139,8 @@ def _add(fb: FunctionBuilder, text: Text, value: Value, node: ast.expr) -> None:
     match value:
         case Scalar():
             text.add_value(fb, value, node)
+        case _ if shape_of(value):
+            _add_items(fb, text, elements_along(fb, value), node, "[", (), "]")
         case Composite(type=StructType() as kind):
             names = [f"{part.name}=" for part in kind.fields]
             _add_items(fb, text, value.items, node, f"{kind.name}(", names, ")")
@@ -146,11 +148,6 @@ def _add(fb: FunctionBuilder, text: Text, value: Value, node: ast.expr) -> None:
             _add_items(fb, text, value.items, node, f"{kind!r}(", (), ")")
         case Tuple(items=items):
             _add_items(fb, text, items, node, "(", (), ",)" if len(items) == 1 else ")")
-        case FixedArray():
-            rows = range(value.remaining_shape[0])
-            _add_items(
-                fb, text, [load_fixed(fb, value, [constant(i)], node) for i in rows], node, "[", (), "]"
-            )
         case Static(obj=str() | None):
             text.add(repr(value.obj))
         case _:

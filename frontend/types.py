@@ -310,6 +310,11 @@ class FixedArrayType(Type):
         """Bytes of a value in host memory."""
         return self.size * self.element.itemsize
 
+    def row(self, depth: int) -> FixedArrayType | ScalarType:
+        """Returns the type of what `depth` indices leave: an array of fewer dimensions, or an element."""
+        rest = self.shape[depth:]
+        return FixedArrayType(self.element, rest) if rest else self.element
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy subarray dtype: ``np.zeros(n, lp.FixedArray[lp.f32, 3].dtype)`` has shape (n, 3)."""

@@ -17,7 +17,7 @@ from .intrinsics import Intrinsic
 from .ir_types import WEAK_FLOAT, WEAK_INT
 from .struct_types import StructType
 from .types import ArrayType, FixedArrayType, ScalarType, bool_
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 from .work_item_values import Member, WorkItem
 
 if TYPE_CHECKING:
@@ -156,13 +156,14 @@ class NamedTuple(Tuple):
 
 @dataclass(slots=True, eq=False)
 class Composite(Tuple):
-    """A vector or a struct: its components or members, each a value of its own.
+    """A vector or a struct: its components or members, each a value of its own; or a fixed array of these, which is a
+    fixed array of each component or member (`composite_arrays`).
 
     There is no IR value for the whole.  Devices compute component by component, control flow and calls hand each
     one on by itself, and what nobody reads is never computed.
     """
 
-    type: VecType | StructType
+    type: VecType | StructType | CompositeArrayType
 
     @property
     def is_vector(self) -> bool:
@@ -293,7 +294,7 @@ def describe(value: Value) -> str:
 
 _KINDS = {
     **dict.fromkeys(("BuiltinFunction", "Intrinsic", "builtin_function_or_method"), "function"),
-    **dict.fromkeys(("FixedArrayType", "ScalarType", "StructType", "VecType"), "type"),
+    **dict.fromkeys(("CompositeArrayType", "FixedArrayType", "ScalarType", "StructType", "VecType"), "type"),
     **dict.fromkeys(("BoundMethod", "Member"), "method"),
 }
 """What messages call things whose class is a matter of the compiler."""
@@ -308,6 +309,8 @@ def number_hint(value: Value) -> str | None:
             return "index an element"
         case Composite(type=VecType()):
             return "name a component: .x"
+        case Composite(type=CompositeArrayType()):
+            return "index an element"
         case Composite():
             return "name a member"
         case Tuple():

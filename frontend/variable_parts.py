@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
+from .composite_arrays import element_at, insert_element, shape_of, without_rows
 from .composites import convert_composite, value_type
 from .conversions import CMPI, store_convert
-from .fixed_arrays import insert_fixed, load_fixed
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
 from .part_memory import Step, swizzled
 from .types import FixedArrayType
 from .values import Composite, FixedArray, Scalar, Value, constant
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 
 
 @dataclass(slots=True, eq=False)
@@ -37,15 +37,15 @@ def load_variable_part(fb: FunctionBuilder, part: VariablePart, node: ast.AST) -
     for steps in part.path:
         value = step_into(fb, value, steps, node)
     if part.swizzle is None:
-        return value
+        return without_rows(fb, value)
     assert isinstance(value, Composite)
     return swizzled(value, part.swizzle)
 
 
 def step_into(fb: FunctionBuilder, value: Value, steps: tuple[Step, ...], node: ast.AST) -> Value:
-    """Returns a member, component or element of a value."""
-    if isinstance(value, FixedArray):
-        return load_fixed(fb, value, [_scalar_step(s) for s in steps], node)
+    """Returns a member, component or element of a value; indices are in range."""
+    if shape_of(value) is not None:
+        return element_at(fb, value, [_scalar_step(s) for s in steps])
     assert isinstance(value, Composite)
     (step,) = steps
     return value.items[step] if isinstance(step, int) else _chosen(fb, value, step, node)
@@ -132,17 +132,8 @@ def _replaced(
     if not path:
         return convert_composite(fb, value, value_type(base), value_node, "the part")
     steps, rest = path[0], path[1:]
-    if isinstance(base, FixedArray):
-        indices = [_scalar_step(s) for one in path for s in one]
-        rest_of_shape = base.type.shape[len(indices) :]
-        if rest_of_shape:
-            row = convert_composite(
-                fb, value, FixedArrayType(base.type.element, rest_of_shape), value_node, "the row"
-            )
-            assert isinstance(row, FixedArray)
-            return insert_fixed(fb, base, indices, row, node)
-        stored = store_convert(fb, value, base.type.element, value_node, "the element")
-        return insert_fixed(fb, base, indices, stored, node)
+    if shape_of(base) is not None:
+        return _with_element(fb, base, path, value, node, value_node)
     assert isinstance(base, Composite)
     (step,) = steps
     if isinstance(step, int):
@@ -154,6 +145,35 @@ def _replaced(
     return base.with_items(
         [_select_component(fb, step, position, stored, item) for position, item in enumerate(base.items)]
     )
+
+
+def _with_element(
+    fb: FunctionBuilder,
+    base: Value,
+    path: tuple[tuple[Step, ...], ...],
+    value: Value,
+    node: ast.AST,
+    value_node: ast.AST,
+) -> Value:
+    """Returns a fixed array with an element, a row, or a part of an element replaced."""
+    assert isinstance(base, FixedArray | Composite)
+    kind = base.type
+    assert isinstance(kind, FixedArrayType | CompositeArrayType)
+    indices, rest = list[Scalar](), path
+    while rest and len(indices) < kind.ndim:
+        indices += map(_scalar_step, rest[0])
+        rest = rest[1:]
+    if not rest:
+        what = "the row" if len(indices) < kind.ndim else "the element"
+        new = convert_composite(fb, value, kind.row(len(indices)), value_node, what)
+        return insert_element(fb, base, indices, new, node)
+    assert isinstance(base, Composite)
+    step = rest[0][0]
+    if isinstance(step, int):  # v[k].x is v.x[k]
+        new = _replaced(fb, base.items[step], (tuple(indices), *rest[1:]), value, node, value_node)
+        return base.with_items((*base.items[:step], new, *base.items[step + 1 :]))
+    new = _replaced(fb, element_at(fb, base, indices), rest, value, node, value_node)
+    return insert_element(fb, base, indices, new, node)
 
 
 def _select_component(fb: FunctionBuilder, index: Scalar, position: int, new: Scalar, old: Value) -> Scalar:

@@ -1,11 +1,13 @@
-"""Vector types: ``lp.Vec[lp.f32, 4]`` and its short names ``lp.f32x4``.
+"""Vector types, ``lp.Vec[lp.f32, 4]`` and its short names ``lp.f32x4``, and fixed arrays of vectors and structs.
 
 A vector is 1, 2, 3, 4, 8 or 16 scalars of one type.  On the host it is a NumPy array of shape (n,); in memory its
-components follow each other without padding, as NumPy's ``('<f4', (4,))`` has them.
+components follow each other without padding, as NumPy's ``('<f4', (4,))`` has them.  `CompositeArrayType` is here since
+every program loads this file: one of its own would be read at every start.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,6 +27,8 @@ from .types import (
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from .struct_types import StructType
 
 MAX_SHARED_COMPONENTS = 4
 """Of the elements of arrays that a kernel makes."""
@@ -79,6 +83,94 @@ class VecType(Type):
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         return (vec_type, (self.element.spelling, self.size))
+
+
+@dataclass(frozen=True, repr=False)
+class CompositeArrayType(Type):
+    """A value of fixed shape whose elements are vectors or structs, C order.
+
+    In memory its elements follow each other; in kernels it is a fixed array of each component or member (`members`).
+    Made by `array_type`, so that arrays of arrays are one array.
+
+    Args:
+        element: type of one element.
+        shape: at least one length, each at least 1, slowest dimension first.
+    """
+
+    element: VecType | StructType
+    shape: tuple[int, ...]
+
+    @property
+    def spelling(self) -> str:
+        """The layout, which is what counts where arrays meet: ``FixedArray[f32, 3, 4]`` of three f32x4."""
+        base, lengths = self.layout
+        return f"FixedArray[{base.spelling}, {', '.join(map(str, lengths))}]"
+
+    @property
+    def layout(self) -> tuple[ScalarType | StructType, tuple[int, ...]]:
+        """What lies in memory, and how often: the components of vectors are a dimension more."""
+        if isinstance(self.element, VecType):
+            return self.element.element, (*self.shape, self.element.size)
+        return self.element, self.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a value in memory."""
+        return self.size * self.element.itemsize
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy subarray dtype; components of vectors are a dimension more."""
+        base, lengths = self.layout
+        return np.dtype((base.dtype, lengths))
+
+    @property
+    def members(self) -> tuple[FixedArrayType | CompositeArrayType, ...]:
+        """The arrays that hold the components or members of all elements."""
+        if isinstance(self.element, VecType):
+            return (FixedArrayType(self.element.element, self.shape),) * self.element.size
+        return tuple(array_type(field.type, self.shape) for field in self.element.fields)
+
+    def row(self, depth: int) -> CompositeArrayType | VecType | StructType:
+        """Returns the type of what `depth` indices leave: an array of fewer dimensions, or an element."""
+        rest = self.shape[depth:]
+        return CompositeArrayType(self.element, rest) if rest else self.element
+
+    def __call__(self, *values: object) -> NDArray[Any]:
+        """Makes a host value: an array of shape (…, components), or of records of the struct.
+
+        Args:
+            values: nothing for elements that are zero, or what the struct says; one nested sequence or ndarray of
+                the elements; or the parts along dimension 0.
+
+        Raises:
+            KernelArgumentError: the values do not fit the type.
+        """
+        from .struct_values import composite_array_value
+
+        return composite_array_value(self, values, "value")
+
+    def __repr__(self) -> str:
+        return f"lp.FixedArray[{self.element!r}, {', '.join(map(str, self.shape))}]"
+
+
+def array_type(element: Type, shape: tuple[int, ...]) -> FixedArrayType | CompositeArrayType:
+    """Returns the type of fixed arrays of a value type; of fixed arrays it is one of more dimensions."""
+    if isinstance(element, ScalarType):
+        return FixedArrayType(element, shape)
+    if isinstance(element, FixedArrayType | CompositeArrayType):
+        return array_type(element.element, (*shape, *element.shape))
+    return CompositeArrayType(element, shape)  # pyright: ignore[reportArgumentType]  # the types that are left
 
 
 def vec_type(element: str, size: int) -> VecType:

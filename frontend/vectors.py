@@ -16,7 +16,7 @@ from .struct_types import StructType
 from .types import FixedArrayType, ScalarType, Type
 from .values import Composite, FixedArray, Scalar, Tuple, Value, constant, describe, number_hint
 from .vector_operators import by_component, vector_of
-from .vector_types import VecType
+from .vector_types import CompositeArrayType, VecType
 
 _NOT_BY_COMPONENT = frozenset(("math.dot", "math.length", "math.normalize", "math.cross", "math.dist"))
 _BY_COMPONENT = (
@@ -105,6 +105,8 @@ def zero_value(fb: FunctionBuilder, kind: Type) -> Value:
 
     if isinstance(kind, FixedArrayType):
         return FixedArray(kind, None)
+    if isinstance(kind, CompositeArrayType):
+        return Composite(tuple(zero_value(fb, member) for member in kind.members), kind)
     assert isinstance(kind, ScalarType | VecType | StructType)
     return build_value(fb, kind, zero)
 

@@ -49,6 +49,11 @@ PLACES = (
     ),
     Place("fixed array argument", "out[i] = s + lp.i32(a[i % 3])", "a: lp.FixedArray[lp.T, 3]"),
     Place(
+        "fixed array of structs",
+        "p = lp.FixedArray[Pair, 2]()\np[i % 2].second = lp.T(s)\nout[i] = lp.i32(p[i % 2].second)",
+        before=_STRUCT,
+    ),
+    Place(
         "shared memory",
         "m = lp.local.array(8, lp.T)\nm[i] = lp.T(s)\nlp.barrier()\nout[i] = lp.i32(m[i])",
     ),

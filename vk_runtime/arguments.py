@@ -242,9 +242,10 @@ class ArgumentChecker:
                 "; a kernel keeps the struct it was defined with: define it anew where the class has changed"
             )
         elif parameter.dtype.startswith(f"FixedArray[{array.spelling}, "):
-            lengths = parameter.dtype.partition(", ")[2].removesuffix("]")
+            lengths = parameter.dtype.removeprefix(f"FixedArray[{array.spelling}, ").removesuffix("]")
             if array.shape[-1 - lengths.count(", ") :] == tuple(map(int, lengths.split(", "))):
-                fixed = f"lp.FixedArray[lp.{array.spelling}, {lengths}]"
+                element = "S" if array.spelling.startswith("{") else f"lp.{array.spelling}"
+                fixed = f"lp.FixedArray[{element}, {lengths}]"
                 message += f"; lp.asarray(x, {fixed}) makes such elements of the last dimensions"
         raise KernelArgumentError(message)
 

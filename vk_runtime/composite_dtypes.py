@@ -1,7 +1,7 @@
 """Vectors, fixed arrays and structs as elements of arrays: lapilli's spelling and NumPy's dtype of them.
 
 A vector is ``Vec[f32, 4]``, with dtype ``('<f4', (4,))``; so is a fixed array of as many numbers, and others are
-``FixedArray[f32, 3, 3]``.  A struct is spelt by its layout,
+``FixedArray[f32, 3, 3]``; those of vectors are such of numbers with a dimension more.  A struct is spelt by its layout,
 ``{x: f32 @0, v: f32[3] @4; 16}``: members with type and offset, then the size, all in bytes.  Two structs of one
 layout and the same names are the same to arrays, whatever class or dtype they come from.
 """
@@ -41,10 +41,6 @@ def composite_spelling(dtype: np.dtype[Any]) -> str:
     """
     if dtype.subdtype is None:
         return _member(dtype, 0)
-    if dtype.base.names is not None:
-        raise InvalidError(
-            f"arrays cannot hold dtype {dtype}: give the shape to the array, and its base the dtype"
-        )
     return _fixed_spelling(_member(dtype.base, 0), dtype.shape)
 
 
@@ -54,12 +50,12 @@ def fixed_spelling(spelling: str) -> str:
     Raises:
         InvalidError: it is not spelt like one.
     """
-    shape = composite_dtype(spelling).shape
-    return _fixed_spelling(spelling.removeprefix("FixedArray[").partition(",")[0], shape)
+    found = composite_dtype(spelling)
+    return _fixed_spelling(_member(found.base, 0), found.shape)
 
 
 def _fixed_spelling(element: str, shape: tuple[int, ...]) -> str:
-    if len(shape) == 1 and shape[0] in VECTOR_SIZES:
+    if len(shape) == 1 and shape[0] in VECTOR_SIZES and not element.startswith("{"):
         return f"Vec[{element}, {shape[0]}]"
     return f"FixedArray[{element}, {', '.join(map(str, shape))}]"
 
@@ -118,7 +114,7 @@ class _Reader:
 
     def _fixed(self) -> np.dtype[Any]:
         self._expect("FixedArray[")
-        element, shape = self._scalar(), list[int]()
+        element, shape = self._struct(0) if self._peek("{") else self._scalar(), list[int]()
         while self._peek(", "):
             self._expect(", ")
             shape.append(self._number())

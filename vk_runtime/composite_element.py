@@ -15,7 +15,8 @@ def composite_element(value: object, dtype: np.dtype[Any], spelling: str) -> np.
     """Returns `value` as a 0-d array of raw bytes, as long as one element.
 
     Args:
-        value: of a vector one number or its components; of a struct a record of its dtype, an instance, or 0.
+        value: of a vector one number or its components; of a struct a record of its dtype, an instance, or 0; of a
+            fixed array of structs as many of these, or 0.
         dtype: the element's.
         spelling: as lapilli spells it, for messages.
 
@@ -26,6 +27,10 @@ def composite_element(value: object, dtype: np.dtype[Any], spelling: str) -> np.
         record = np.zeros((), dtype)
         _assign(record, value, dtype, spelling)
         return _raw(record)
+    if dtype.base.names is not None:
+        records = np.zeros(dtype.shape, dtype.base)
+        _assign_elements(records, value, dtype, spelling)
+        return _raw(records)
     host = np.asarray(value)
     if host.dtype.kind not in "biuf" or host.shape not in ((), dtype.shape):
         raise InvalidError(
@@ -48,9 +53,23 @@ def _assign(record: Any, value: Any, dtype: np.dtype[Any], spelling: str) -> Non
         kind, member = fields[name][0], getattr(value, name)
         if kind.names is not None:
             _assign(record[name], member, kind, spelling)
+        elif kind.base.names is not None:
+            _assign_elements(record[name], member, kind, spelling)
         else:
             require_member(name, np.asarray(member), kind)
             record[name] = member
+
+
+def _assign_elements(records: Any, value: object, dtype: np.dtype[Any], spelling: str) -> None:
+    """Fills a member that is a fixed array of structs; `records` are its elements."""
+    if isinstance(value, int | float) and value == 0:
+        return
+    given = cast("np.ndarray[Any, Any]", np.asarray(value, None if isinstance(value, np.ndarray) else object))
+    if given.shape != dtype.shape:
+        lengths = " × ".join(map(str, dtype.shape))
+        raise InvalidError(f"expected {lengths} structs for {spelling}, found {value!r}")
+    for index in np.ndindex(*dtype.shape):
+        _assign(records[(*index, ...)], given[index], dtype.base, spelling)
 
 
 def _raw(host: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..ir.errors import InvalidError
-from .dtypes import numpy_dtype
+from .dtypes import numpy_dtype, spelling_of
 
 _KINDS = {"b": "b", "i": "bi", "u": "bi", "f": "bif", "V": "bif"}
 """Kinds of host values (bool, integer, float) that each kind of element takes; V is bfloat16."""
@@ -50,8 +50,8 @@ def host_array(value: object, spelling: str, what: str) -> np.ndarray[Any, Any]:
     """
     expected = f"{what}: expected an array or a nested sequence of numbers for {spelling}"
     dtype = numpy_dtype(spelling)
-    if dtype.names is not None:
-        return _records(value, dtype, spelling, expected)
+    if dtype.base.names is not None:
+        return _records(value, dtype.base, spelling_of(dtype.base), expected)
     if dtype.subdtype is not None:
         spelling = scalar_spelling(spelling)
     return converted(_of_numbers(value, spelling, expected), spelling, value)

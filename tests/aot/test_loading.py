@@ -401,3 +401,66 @@ def test_shared_memory_of_structs_as_a_parameter(make_project, device, context):
     out = lp.zeros(8, device=device)
     launch_kernel(device.default_queue, reverse, lp.NdRange(8, 8), (out, lp.local(8)))
     assert out.numpy().tolist() == [7 - i + 0.5 for i in range(8)]
+
+
+FIXED_ARRAYS = """
+import lapilli as lp
+
+
+@lp.struct
+class Particle:
+    mass: lp.f32
+    place: lp.Aligned[lp.f32x3, 16] = (1, 2, 3)
+    last: lp.i32
+
+
+@lp.struct
+class Cell:
+    particles: lp.FixedArray[Particle, 2]
+    corners: lp.FixedArray[lp.f32x2, 3]
+
+
+TABLE = lp.SpecializationId(lp.FixedArray[Particle, 2], [Particle(1.0), Particle(2.0, last=3)])
+
+
+@lp.kernel
+def into(cells: lp.Array[Cell], two: lp.FixedArray[Particle, 2], more: lp.FixedArray[lp.i32x2, 2] = ((1, 2), (3, 4))):
+    i = lp.global_id(0)
+    cells[i].particles[i % 2] = two[1]
+    cells[i].corners[i].y = TABLE[i % 2].mass + lp.f32(TABLE[1].last + more[i % 2].y)
+"""
+
+
+def test_fixed_arrays_of_structs_and_vectors(make_project, device):
+    project = make_project(FIXED_ARRAYS)
+    file = project.folder / "kernels.lpk"
+    project.build("-o", file)
+    into = lp.load_kernel_bundle(device.default_context, file, [device]).get_kernel("into")
+    particle = np.dtype(
+        {
+            "names": ["mass", "place", "last"],
+            "formats": ["<f4", ("<f4", 3), "<i4"],
+            "offsets": [0, 16, 28],
+            "itemsize": 32,
+        }
+    )
+    cell = np.dtype(
+        {
+            "names": ["particles", "corners"],
+            "formats": [(particle, 2), ("<f4", (3, 2))],
+            "offsets": [0, 64],
+            "itemsize": 96,
+        }
+    )
+    host = np.zeros(2, cell)
+    cells = lp.asarray(host, device=device)
+    two = np.array([(1, (2, 3, 4), 5), (6, (7, 8, 9), 10)], particle)
+    into[2](cells, two)
+    host["particles"][[0, 1], [0, 1]] = two[1]
+    host["corners"][[0, 1], [0, 1], 1] = [1 + 3 + 2, 2 + 3 + 4]
+    np.testing.assert_array_equal(cells.numpy(), host)
+    into[2](cells, two.tolist(), more=[[5, 6], [7, 8]])
+    host["corners"][[0, 1], [0, 1], 1] = [1 + 3 + 6, 2 + 3 + 8]
+    np.testing.assert_array_equal(cells.numpy(), host)
+    with pytest.raises(lp.KernelArgumentError, match=r"lp.FixedArray\[Particle, 2\]: expected 2 elements"):
+        into[2](cells, two[:1])

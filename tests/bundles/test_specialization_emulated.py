@@ -29,6 +29,7 @@ SHIFT = lp.SpecializationId(lp.i32, -7)
 NEGATE = lp.SpecializationId(lp.bool_, True)
 CURVE = lp.SpecializationId(Curve, Curve(weights=[1, 2, 3]))
 TABLE = lp.SpecializationId(lp.FixedArray[lp.u32, 4, 4], np.arange(16).reshape(4, 4))
+CURVES = lp.SpecializationId(lp.FixedArray[Curve, 2], [Curve(True, 3.0), Curve(offset=(5, 6))])
 LENGTH = lp.SpecializationId(lp.i32, 4)
 
 
@@ -165,3 +166,19 @@ def test_a_misfit_and_a_spec_parameter(device):
     assert out.numpy().tolist() == [202] * 4
     with pytest.raises(lp.KernelArgumentError, match="'TILE' has type"):
         tiled[4](out, TILE="2")
+
+
+@lp.kernel
+def of_curves(out: lp.Out[lp.f32]):
+    curve = CURVES[lp.global_id(0)]
+    out[lp.global_id(0)] = (
+        curve.gain + lp.f32(curve.offset.y) + (100.0 if curve.enabled else 0.0) + curve.weights[2]
+    )
+
+
+def test_fixed_arrays_of_structs(device):
+    out = lp.zeros(2, lp.f32, device=device)
+    of_curves[2](out)
+    assert out.numpy().tolist() == [103, 8]
+    of_curves[2].spec({CURVES: [Curve(), Curve(True, 1.0, (2, 3), (4, 5, 6))]})(out)
+    assert out.numpy().tolist() == [2, 110]

@@ -159,17 +159,82 @@ class Pair:
         (t.f32, r"lp.FixedArray\[lp.f32\] has no length; write lp.FixedArray\[lp.f32, n\]"),
         (
             (np.float32, 3),
-            "the element is a lapilli scalar type such as lp.f32; found <class 'numpy.float32'>",
+            "the element is a number, vector, struct or fixed array, such as lp.f32; found <class 'numpy.float32'>",
         ),
-        ((t.FixedArrayType(t.f32, (3, 3)), 8), r"add dimensions: lp.FixedArray\[lp.f32, 8, 3, 3\]"),
-        ((VecType(t.f32, 3), 8), r"add dimensions: lp.FixedArray\[lp.f32, 8, 3\]"),
-        ((Pair, 8), "give each of its members a fixed array"),
+        (Pair, r"lp.FixedArray\[Pair\] has no length; write lp.FixedArray\[Pair, n\]"),
+        ((Pair, 1 << 16), r"at most 65536 numbers, found lp.FixedArray of 131072; .*: lp.Array\[Pair\]"),
+        ((VecType(t.f32, 4), 200, 100), r"at most 65536 numbers, found lp.FixedArray of 80000"),
     ],
 )
 def test_fixed_array_refuses(parameters: object, message: str) -> None:
     with pytest.raises(CompileError, match=message) as caught:
         lp.FixedArray[parameters]  # pyright: ignore[reportUnusedExpression]
     assert caught.value.code == "LP2018"
+
+
+def test_fixed_arrays_of_fixed_arrays_have_more_dimensions() -> None:
+    assert lp.FixedArray[lp.FixedArray[lp.f32, 3], 2] == lp.FixedArray[lp.f32, 2, 3]
+    pairs = lp.FixedArray[Pair, 3]
+    assert lp.FixedArray[pairs, 2] == lp.FixedArray[Pair, 2, 3]
+    assert repr(lp.FixedArray[pairs, 2]) == "lp.FixedArray[Pair, 2, 3]"
+    assert lp.FixedArray[lp.FixedArray[lp.f32x2, 3], 4].dtype == np.dtype((np.float32, (4, 3, 2)))
+
+
+def test_values_of_fixed_arrays_of_vectors() -> None:
+    points = lp.FixedArray[lp.f32x3, 2]
+    assert points().tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert points(1).tolist() == points((1, 1, 1), np.ones(3)).tolist() == [[1, 1, 1], [1, 1, 1]]
+    with pytest.raises(KernelArgumentError, match=r"f32x3, 2\]: .* shape \(2, 3\), found shape \(3,\)"):
+        points([1, 2, 3])
+
+
+@lp.struct
+class Mixed:
+    """Padding behind `a`, a default, and an array inside."""
+
+    a: lp.u8
+    b: lp.i32x2 = (3, 4)
+    c: lp.FixedArray[lp.f32, 2]
+
+
+def test_values_of_fixed_arrays_of_structs() -> None:
+    kind = lp.FixedArray[Mixed, 2]
+    assert kind.dtype == np.dtype((Mixed.dtype, (2,)))
+    assert kind()["b"].tolist() == [[3, 4], [3, 4]]
+    records = np.array([(1, (5, 6), (7, 8)), (2, (3, 4), (0, 0))], Mixed.dtype)
+    for given in (
+        [Mixed(1, (5, 6), (7, 8)), Mixed(2)],
+        [(1, (5, 6), [7, 8]), records[1]],
+        records,
+        records[::-1][::-1],
+    ):
+        np.testing.assert_array_equal(kind(given), records)
+    np.testing.assert_array_equal(kind(*records), records)
+    assert kind(records) is not records
+    with pytest.raises(KernelArgumentError, match=r"expected 2 elements of type Mixed, found \[Mixed"):
+        kind([Mixed()])
+    with pytest.raises(
+        KernelArgumentError, match=r"value\[1\] has type Mixed: expected an instance of it, found 3"
+    ):
+        kind([Mixed(), 3])
+    with pytest.raises(KernelArgumentError, match=r"'Mixed.a' has type lp.u8: .* found 256"):
+        kind([Mixed(), (256, (0, 0), (0, 0))])
+
+
+def test_structs_with_fixed_arrays_of_structs() -> None:
+    @lp.struct
+    class Outer:
+        first: lp.u8
+        items: lp.FixedArray[Mixed, 2]
+        points: lp.FixedArray[lp.f32x3, 2]
+
+    assert Outer.dtype.fields["items"][1:] == (4,)
+    assert (Outer.dtype.fields["points"][1], Outer.dtype.itemsize) == (4 + 2 * 20, 44 + 24)
+    one, other = Outer(1, [Mixed(1), Mixed(2)]), Outer(1, [Mixed(1), Mixed(3)])
+    assert one != other
+    assert one == Outer(*(getattr(one, name) for name in Outer.dtype.names))
+    assert Outer().items["b"].tolist() == [[3, 4], [3, 4]]
+    assert one.items["a"].tolist() == [1, 2]
 
 
 def test_fixed_array_is_not_called() -> None:

@@ -41,7 +41,7 @@ class SharedProgram:
         if len(types) > len(COMMON):
             kinds.types.append(BF16)
         self.scalars = [*kinds.types, BOOL]
-        self.kind = pick.choice([*kinds.in_memory(), pick.choice(self.scalars)])
+        self.kind = pick.choice([*kinds.composites, pick.choice(self.scalars)])
         self.leaves = dict(leaves(self.kind))
         self.tile, self.rounds = pick.choice((4, 8, 16)), pick.randrange(4)
         self.rows = pick.choice((0, 0, 1, 2))

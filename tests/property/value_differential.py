@@ -129,6 +129,6 @@ class ValueProgram:
 
     def _array(self, name, array, device):
         kind = self.generator.memory.get(name)
-        if isinstance(kind, Vector):
-            return lp.asarray(array, getattr(lp, spelled(kind)[3:]), device=device)
-        return lp.asarray(array, device=device)
+        if kind is None:
+            return lp.asarray(array, device=device)
+        return lp.asarray(array, eval(spelled(kind), {**self.scope, "lp": lp}), device=device)

@@ -150,8 +150,9 @@ class Value:
         if isinstance(self.kind, Vector):
             return Value(Vector(kind, len(items)), items)
         inner = kind or items[0].kind
-        shape = self.kind.shape[:1] if kind else (self.kind.shape[0], *items[0].kind.shape)
-        return Value(Fixed(inner if kind else items[0].kind.element, shape), items)
+        if isinstance(inner, Fixed):
+            return Value(Fixed(inner.element, (len(items), *inner.shape)), items)
+        return Value(Fixed(inner, (len(items),)), items)
 
     def __neg__(self):
         return self._each(0, lambda a, _: -a)

@@ -37,6 +37,11 @@ class ValueGenerator(Generator):
         if choice < 3:
             return Vector(pick.choice(self.types), pick.randrange(2, 5))
         shape = pick.choice([(2,), (3,), (2, 2), (2, 3)] if depth < 2 else [(2,)])
+        element = pick.randrange(5)
+        if element == 0 and self.structs:
+            return Fixed(pick.choice(self.structs), shape[:1])
+        if element == 1:
+            return Fixed(Vector(pick.choice(self.types), pick.randrange(2, 5)), shape)
         return Fixed(pick.choice(self.types), shape)
 
     def text(self, *, debug=False):
@@ -49,7 +54,7 @@ class ValueGenerator(Generator):
         parameters = [f"{n}: lp.In[lp.{t.name}]" for n, t in inputs.items()]
         parameters += ["w: lp.Array[lp.i32, 3]", "v: lp.Array[lp.i32, 3]"]
         parameters += ["out: lp.Out[lp.i32, 2]", "outf: lp.Out[lp.f32, 2]"]
-        self.memory = {f"m{k}": self.random.choice(self.in_memory()) for k in range(2)}
+        self.memory = {f"m{k}": self.random.choice(self.composites) for k in range(2)}
         parameters += [f"{n}: lp.Array[{spelled(t)}]" for n, t in self.memory.items()]
         self.given = {f"g{k}": self.random.choice(self.composites) for k in range(self.random.randrange(3))}
         parameters += [f"{n}: {spelled(t)}" for n, t in self.given.items()]
@@ -65,9 +70,6 @@ class ValueGenerator(Generator):
         self.results(scope)
         structs = "".join(s.text() for s in self.structs)
         return "from __future__ import annotations\n" + HEADER + structs + "\n".join(self.lines) + "\n"
-
-    def in_memory(self):
-        return [k for k in self.composites if not isinstance(k, Fixed)]
 
     def value_helper(self, helpers):
         pick = self.random
@@ -221,8 +223,9 @@ class ValueGenerator(Generator):
         return self.made(scope, kind, depth)
 
     def numbers_of(self, kind):
-        """Returns the type of the numbers of a vector or fixed array of numbers, else None."""
-        return kind.element if isinstance(kind.element, Type) else None
+        """Returns the type of the numbers of a vector or fixed array of numbers or vectors, else None."""
+        element = kind.element.element if isinstance(kind.element, Vector) else kind.element
+        return element if isinstance(element, Type) else None
 
     def arithmetic(self, scope, kind, depth):
         pick, element = self.random, self.numbers_of(kind)
