@@ -32,6 +32,7 @@ def compile_source(request: SourceRequest) -> CompiledSource:
         from ..ir.parse import parse_module
 
         parsed = parse_module(request.code, LABEL, for_device=True)
+        is_lowered = any(op.name == "spirv.module" for op in parsed.module.body.ops)
         try:
             prepare(parsed, environment_for(request))
             made = compiled_module(parsed.module, request)
@@ -42,6 +43,11 @@ def compile_source(request: SourceRequest) -> CompiledSource:
                 f"{LABEL}: error: {error.message}", diagnostics=[Diagnostic(error.message)]
             ) from error
     if not request.is_object and not any(image.kernels for image in made.images):
+        if is_lowered:
+            raise BuildError(
+                f"{LABEL}: error: the module has no kernel, but a spirv.module, which is compiled already: write it "
+                "with lapilli opt -t spirv (lp.SourceLanguage.SPIRV), or give the gpu.module that it was made of"
+            )
         raise BuildError(
             f"{LABEL}: error: the module has no kernel; mark a func.func with the attribute gpu.kernel, or write a "
             "gpu.func with the keyword kernel"

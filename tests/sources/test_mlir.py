@@ -378,6 +378,11 @@ func.func @count(%x: memref<?xi32>) attributes {gpu.kernel} {
 """
 
 
+def test_modules_that_are_lowered_already_are_refused_with_the_way_out(built: Built):
+    with pytest.raises(lp.BuildError, match=r"no kernel, but a spirv.module, .* lapilli opt -t spirv"):
+        built(lp.SourceLanguage.MLIR, "spirv.module Logical GLSL450 {}")
+
+
 def test_branches_between_blocks_are_refused_with_the_way_out(built: Built):
     with pytest.raises(lp.BuildError, match=r"<MLIR>:2:1: error: @count has 4 blocks.* --lift-cf-to-scf"):
         built(lp.SourceLanguage.MLIR, UNSTRUCTURED)
