@@ -14,8 +14,9 @@ from .conversions import condition, convert
 from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
 from .helpers import call_helper
-from .ir_types import BOOL, I32
+from .ir_types import BOOL
 from .local_arrays import new_array
+from .promotion import settled
 from .sub_group_types import is_direct
 from .sub_groups import broadcast_lane, operand, operation, work_group_size
 from .types import ScalarType
@@ -83,8 +84,7 @@ def compile_scratch(fb: FunctionBuilder, node: ast.Call, arguments: list[Value])
     """Makes the shared array of a group function."""
     value = arguments[0]
     assert isinstance(value, Scalar)
-    scalar = value.type if value.type.bits else I32
-    return new_array(fb, node, [(work_group_size(fb), "the local size")], scalar, is_shared=True)
+    return new_array(fb, node, [(work_group_size(fb), "the local size")], settled(value.type), is_shared=True)
 
 
 @intrinsic("group_library.group_size")

@@ -75,7 +75,8 @@ def _bound(kind: StructType, args: tuple[object, ...], kwargs: dict[str, object]
     names = [f.name for f in kind.fields]
     if len(args) > len(names):
         raise KernelArgumentError(
-            f"struct '{kind.name}' has {len(names)} members ({', '.join(names)}), found {len(args)} values",
+            f"struct '{kind.name}' has {len(names)} member{'s' * (len(names) != 1)} ({', '.join(names)}), "
+            f"found {len(args)} values",
             code=MISFIT_CODE,
         )
     given: dict[str, object] = dict(zip(names, args, strict=False))

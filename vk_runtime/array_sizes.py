@@ -175,16 +175,26 @@ class _Sizes:
         return f"an array of {' × '.join(extents)} elements of {array.element_bytes} bytes{where}"
 
     def _of_constants(self, nodes: Sequence[int]) -> str:
-        """Returns the specialization constants that lengths depend on, as text to end a message with."""
+        """Returns the specialization constants that lengths depend on, as text to end a message with.
+
+        Lengths that the launch gives have no name; the text of the array says them.
+        """
         names = {leaf.spec_id: constant.name for constant in self.constants for leaf in constant.leaves}
+        sizes = zip(self.kernel.abi.local_size_spec_ids or (), ("last", "middle", "first"), strict=False)
+        names |= {
+            spec_id: f"the local size in the {place} dimension"
+            for spec_id, place in sizes
+            if spec_id is not None
+        }
         found: dict[str, int] = {}
         pending = list(nodes)
         while pending:
             position = pending.pop()
             current = self.kernel.size_nodes[position]
             if current.opcode == "spec_constant":
-                value = signed(self.values[position], current.bits)
-                found[names.get(current.operands[0], "the local size")] = value
+                name = names.get(current.operands[0])
+                if name is not None:
+                    found[name] = signed(self.values[position], current.bits)
             elif current.opcode != "constant":
                 pending.extend(current.operands)
         return "".join(f"; {name} is {value}" for name, value in sorted(found.items()))

@@ -259,3 +259,19 @@ def test_sub_groups_combine_64_bits(device):
         expected[2, members] = np.cumprod([1, *v[:-1]])
         expected[3, some] = np.cumsum(x[some]) - x[some]
     np.testing.assert_array_equal(out.numpy(), expected)
+
+
+@lp.kernel
+def of_literals(y: lp.Array[lp.f32]):
+    shared = lp.local.array(4, lp.f32)
+    shared[lp.local_id(0)] = 1
+    total = 0
+    for _ in range(3):
+        total = total + lp.group.broadcast(1.5) + lp.group.inclusive_scan(0.5, "add")
+    y[lp.global_id(0)] = total + lp.group.reduce(1.0, "add") + shared[lp.local_id(0)]
+
+
+def test_literals_beside_variables_are_f32(device):
+    y = lp.zeros(8, device=device)
+    of_literals[lp.NdRange(8, 4)](y)
+    np.testing.assert_array_equal(y.numpy().reshape(2, 4), [[11.0, 12.5, 14.0, 15.5]] * 2)

@@ -111,3 +111,15 @@ def test_the_local_size_must_be_given(device):
         unsized[8](lp.local(4), out)
     unsized[lp.NdRange(8, 4)](lp.local(4), out)
     assert out.numpy().tolist() == [1.0] * 8
+
+
+@lp.kernel
+def first_of_many(many: lp.LocalArray[lp.f32], y: lp.Array[lp.f32]):
+    many[0] = 1
+    y[0] = many[0]
+
+
+def test_a_length_that_is_too_large_is_not_called_the_local_size(device):
+    with pytest.raises(lp.KernelNotSupportedError, match=r"many\.shape\[0\] = 268435456 elements") as caught:
+        first_of_many[lp.NdRange(1, 1)](lp.local(1 << 28), lp.zeros(1, device=device))
+    assert "local size" not in str(caught.value)
