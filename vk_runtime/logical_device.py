@@ -40,6 +40,7 @@ from .memory_plan import MemoryPlan, plan_memory
 from .one_cpu import takes_turns, with_patient_threads
 from .physical_device import PhysicalDevice
 from .pipeline import PipelineStore
+from .timeline_semaphore import SpareSemaphores
 
 if TYPE_CHECKING:
     from .barriers import Barriers
@@ -155,6 +156,8 @@ class LogicalDevice(DeviceState):
         self.raw = out[0]
         self.barriers = compute_barriers(self)
         self.vk_queue = self._queue_of(self._families[0]) if adopted is None else adopted.vk_queue
+        self.semaphores = SpareSemaphores(self)
+        """What its queues count with."""
         self.memory = MemoryAllocator(self, plan)
         self.pipelines = PipelineStore(self)
 

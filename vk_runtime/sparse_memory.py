@@ -50,6 +50,7 @@ class SparseBinding:
     def __init__(self, device: LogicalDevice, buffer: Any, places: Sequence[Place]) -> None:
         self._device = device
         self._semaphore = TimelineSemaphore(device)
+        self._value = self._semaphore.completed + 1
         self._results: list[int] = []
         """What vkQueueBindSparse returned, once it was called."""
         binds = ffi.new("VkSparseMemoryBind[]", len(places))
@@ -61,7 +62,7 @@ class SparseBinding:
         timeline = make(
             "VkTimelineSemaphoreSubmitInfo",
             signalSemaphoreValueCount=1,
-            pSignalSemaphoreValues=ffi.new("uint64_t[]", [1]),
+            pSignalSemaphoreValues=ffi.new("uint64_t[]", [self._value]),
         )
         of_buffer = make("VkSparseBufferMemoryBindInfo", buffer=buffer, bindCount=len(places), pBinds=binds)
         self._info = make(
@@ -92,8 +93,8 @@ class SparseBinding:
         Raises:
             DeviceLostError: the device is lost, or hangs.
         """
-        if self._semaphore.completed < 1:
-            self._semaphore.block_until(1)
+        if self._semaphore.completed < self._value:
+            self._semaphore.block_until(self._value)
 
     def end(self) -> None:
         """Waits where Ctrl-C kept `wait` from it, so that the buffer may go; on a lost device nothing waits."""

@@ -79,7 +79,7 @@ class SubmittedCommands(Handle):
         self._free: list[CommandBuffer] = []
         self._allocated = ffi.new("VkCommandBuffer*")
         """One that is not in `_free` yet: Ctrl-C came behind the call that made it."""
-        self._submitted = 0
+        self._submitted: int
         self._waits: dict[Timeline, int] = {}
         """What the next submission waits for on the device."""
         self.is_closing = False
@@ -88,6 +88,7 @@ class SubmittedCommands(Handle):
             logical.require_usable()  # under the lock: nothing may be made on a VkDevice that is gone
             # Closing the queue leaves the semaphore: submissions of other queues may still wait for it.
             self._clock = TimelineSemaphore(logical)
+            self._submitted = self._clock.completed
             info = make(
                 "VkCommandPoolCreateInfo",
                 flags=VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,

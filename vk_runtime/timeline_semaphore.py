@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .constants import VK_SEMAPHORE_TYPE_TIMELINE, VK_TIMEOUT
 from .handle import Handle
-from .headers import ffi, make
+from .headers import NULL, ffi, make
+from .made import Made
 
 if TYPE_CHECKING:
     from .logical_device import LogicalDevice
@@ -37,6 +40,52 @@ _POLLS = (None,) * 8
 _clock_ns = time.perf_counter_ns
 
 
+class SpareSemaphores:
+    """The timeline semaphores of a device that nobody uses any more, for the next who need one.
+
+    None is destroyed before the device.  Drivers of Mesa that emulate timelines, lavapipe for one, look at semaphores
+    that a submission has waited for once more after they tell that it has run, and crashed if a queue went right then.
+
+    Args:
+        device: borrowed; use it with the device's lock held.
+    """
+
+    def __init__(self, device: LogicalDevice) -> None:
+        self._device = device
+        self._spare: list[Made] = []
+
+    def __len__(self) -> int:
+        """Number of semaphores that nobody uses."""
+        return len(self._spare)
+
+    def take(self, holder: list[Made]) -> None:
+        """Moves one to `holder`, making it where there is none.
+
+        Args:
+            holder: empty; has it in the step in which it is taken.
+        """
+        try:
+            holder.extend(map(self._spare.pop, (-1,)))
+        except IndexError:
+            made = Made(self._device, "Semaphore")
+            self._device.graveyard.register(self, made.destroy)
+            holder.append(made)
+        if holder[0].raw == NULL:  # new, or it could not be made before
+            timeline = make("VkSemaphoreTypeCreateInfo", semaphoreType=VK_SEMAPHORE_TYPE_TIMELINE)
+            holder[0].create(make("VkSemaphoreCreateInfo", pNext=timeline))
+
+    def taker(self) -> tuple[list[Made], Callable[[], None]]:
+        """Returns an empty list for `take`, and what gives back what is there then; that may be called again."""
+        holder: list[Made] = []
+        keep = self._spare.extend
+
+        def give_back() -> None:
+            with suppress(IndexError):
+                keep(map(holder.pop, (-1,)))
+
+        return holder, give_back
+
+
 class TimelineSemaphore(Handle):
     """A VkSemaphore that counts up as submissions end.  Threads may wait for it at the same time.
 
@@ -46,16 +95,15 @@ class TimelineSemaphore(Handle):
 
     def __init__(self, device: LogicalDevice) -> None:
         self._device = device
-        info = make(
-            "VkSemaphoreCreateInfo",
-            pNext=make("VkSemaphoreTypeCreateInfo", semaphoreType=VK_SEMAPHORE_TYPE_TIMELINE),
-        )
         # A queue with work in flight is in `LogicalDevice.busy` and so alive: nothing is pending where it goes.
-        self.raw = self._make(device, "Semaphore", info)
+        holder, give_back = device.semaphores.taker()
+        self._own(device.graveyard, give_back)
+        device.semaphores.take(holder)
+        self.raw = holder[0].raw
         self.raw_array = ffi.new("VkSemaphore[]", [self.raw])
         """VkSemaphore[1], for the structs that take an array."""
         self.completed = 0
-        """The highest value that it is known to have reached."""
+        """The highest value that it is known to have reached; it may begin with what others have counted to."""
         self._last_ns = 0
         """How long the last wait for a GPU took, about."""
         self._usual_ns = 0
@@ -67,6 +115,7 @@ class TimelineSemaphore(Handle):
         self._takes_turns = device.takes_turns
         self._failures = 0
         """Waits that block at once, before one gives way again."""
+        self.read()
 
     def read(self) -> int:
         """Asks the driver how far it is and returns that.  Call it with the device's lock held."""

@@ -33,6 +33,13 @@ def signal_to(queue, value):
     logical.check(logical.vk.vkSignalSemaphore(logical.raw, info), "vkSignalSemaphore")
 
 
+def as_if_at_work(queue, count):
+    """Returns the timeline values of submissions that a queue believes to have made."""
+    begin = queue.last_value
+    queue._submitted = begin + count
+    return range(begin + 1, begin + count + 1)
+
+
 def test_a_callback_gets_the_event_once(device):
     x = lp.zeros(64, device=device)
     called = threading.Semaphore(0)
@@ -51,20 +58,20 @@ def test_a_callback_gets_the_event_once(device):
 
 def test_callbacks_come_as_the_timeline_goes_on(device):
     queue = lp.Queue(device)
-    queue._submitted = 3  # as if the device were at work
+    first, second, third = values = as_if_at_work(queue, 3)
     found, called = [], threading.Semaphore(0)
 
     def note(event):
         found.append(event.value)
         called.release()
 
-    for value in (1, 3, 2):
+    for value in (first, third, second):
         lp.Event(queue, value).add_done_callback(note)
-    for value in (1, 2, 3):
-        assert len(found) == value - 1
+    for count, value in enumerate(values):
+        assert len(found) == count
         signal_to(queue, value)
         assert called.acquire(timeout=60)
-    assert found == [1, 2, 3]
+    assert found == [*values]
 
 
 @pytest.mark.parametrize("function", [3, None, "print"])
@@ -87,12 +94,12 @@ def test_what_a_callback_raises_is_logged_and_the_next_one_called(device, caplog
 
 def test_a_callback_that_ends_its_thread_keeps_no_other_waiting(device, caplog):
     queue, called = lp.Queue(device), threading.Event()
-    queue._submitted = 2  # as if the device were at work
-    lp.Event(queue, 1).add_done_callback(lambda _: sys.exit())
-    lp.Event(queue, 2).add_done_callback(lambda _: called.set())
+    first, second = as_if_at_work(queue, 2)
+    lp.Event(queue, first).add_done_callback(lambda _: sys.exit())
+    lp.Event(queue, second).add_done_callback(lambda _: called.set())
     with caplog.at_level(logging.ERROR):
-        signal_to(queue, 1)
-        signal_to(queue, 2)
+        signal_to(queue, first)
+        signal_to(queue, second)
         assert called.wait(60)
     assert [r.getMessage() for r in caplog.records] == ["a done callback raised"]
 
@@ -116,11 +123,11 @@ def test_an_await_that_is_cancelled_does_no_harm(device):
     queue = lp.Queue(device)
 
     async def main():
-        event = lp.Event(queue, 1)
-        queue._submitted = 1  # as if the device were at work
+        (value,) = as_if_at_work(queue, 1)
+        event = lp.Event(queue, value)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(wait_for(event), 0.01)
-        signal_to(queue, 1)
+        signal_to(queue, value)
         assert await event is event
 
     async def wait_for(event):
@@ -154,10 +161,10 @@ def test_other_threads_run_during_a_wait(device, monkeypatch):
         timeline_semaphore, "_WAIT_SLICE_NS", 60_000_000_000
     )  # it does not come back by itself
     queue = lp.Queue(device)
-    queue._submitted = 1  # as if the device were at work
-    thread = threading.Thread(target=queue.wait_for, args=(1,))
+    (value,) = as_if_at_work(queue, 1)
+    thread = threading.Thread(target=queue.wait_for, args=(value,))
     thread.start()
-    signal_to(queue, 1)  # never reached if the wait kept the interpreter
+    signal_to(queue, value)  # never reached if the wait kept the interpreter
     thread.join(30)
     assert not thread.is_alive()
 

@@ -13,6 +13,7 @@ import lapilli as lp
 from lapilli.vk_runtime import staging
 from lapilli.vk_runtime.physical_device import DeviceLimits
 from lapilli.vk_runtime.sparse_memory import part_sizes
+from lapilli.vk_runtime.timeline_semaphore import TimelineSemaphore
 from tests.interruption import interrupted_at
 
 from .fake_device import LIMITS, filled, make_device
@@ -149,12 +150,14 @@ def test_memory_that_runs_out_is_looked_for_once_more(
     assert not x.numpy().any()
     del x
     used = sparse.memory_stats()[0].used
+    taken = [TimelineSemaphore(sparse.logical) for _ in range(3)]  # so that no spare one is left
     calls = driver.calls[function]
     for call in range(20):
         driver.inject(function, OUT_OF_DEVICE_MEMORY, calls + call)
     with pytest.raises(lp.MemoryAllocationError, match=rf"cannot hold 13,631,488 bytes more.*{function}"):
         lp.empty(13 * MIB, "u8", device=sparse)
     assert sparse.memory_stats()[0].used == used
+    assert len({semaphore.raw for semaphore in taken}) == len(taken)
 
 
 def test_a_device_lost_meanwhile_says_so(sparse: lp.Device, driver: FakeDriver) -> None:
