@@ -11,6 +11,7 @@ from ..constants import VK_TIMEOUT
 from ..context import Context
 from ..device import Device
 from ..event import Event
+from ..handle import living
 from ..headers import address_of, ffi, make
 from ..queue import Queue
 from ..watcher import Watcher, call
@@ -167,7 +168,7 @@ def _pair(what: str, item: object) -> tuple[int, int]:
 def _device_of(what: str, ctx: Context, numbers: Sequence[int]) -> Device:
     for device in ctx.devices:
         if device.is_open:
-            own = {address_of(queue.semaphore) for queue in tuple(device.logical.queues)}
+            own = {address_of(queue.semaphore) for queue in living(device.logical.queues)}
             if own.issuperset(numbers):
                 return device
     first, *others = ctx.devices
