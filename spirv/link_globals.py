@@ -3,8 +3,8 @@
 SPIR-V forbids two equal types that are no aggregates, and an import matches an export only if both have the
 same function type, so equal definitions have to become one.  Two are equal where opcode, operands (after the
 same has been done to these) and decorations agree; debug names do not count.  Variables, OpUndef and what is
-declared ahead (OpTypeForwardPointer) stay apart.  Follows spirv-opt's pass remove-duplicates.  Standard
-library only.
+declared ahead (OpTypeForwardPointer) stay apart, but for built-in inputs: Vulkan allows an entry point one variable
+of each (VUID-StandaloneSpirv-OpEntryPoint-09658).  Follows spirv-opt's pass remove-duplicates.  Standard library only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..ir.errors import LinkError
 from .binary import Instruction, Section
 from .link_input import Merged
 from .remap import remapped
-from .tables import BuiltIn, Decoration, Op, opcode_name
+from .tables import BuiltIn, Decoration, Op, StorageClass, opcode_name
 
 _SPEC_SCALARS = frozenset((Op.SpecConstant, Op.SpecConstantTrue, Op.SpecConstantFalse))
 
@@ -124,11 +124,12 @@ def _keep_first_globals(merged: Merged, same: dict[int, int]) -> None:
     kept: list[Instruction] = []
     for item in items:
         number = item.result_id
-        if number is None or number in ahead or not _may_be_shared(item):
+        decorated = decorations.get(number or 0, frozenset())
+        if number is None or number in ahead or not _may_be_shared(item, decorated):
             kept.append(item)
             continue
         item = remapped(item, lambda old: same.get(old, old))
-        key = (item.opcode, item.result_type, item.operands, decorations.get(number, frozenset()))
+        key = (item.opcode, item.result_type, item.operands, decorated)
         known = first.setdefault(key, number)
         # Constants that are set by SpecId and have two names mean two things; see `check_spec_ids`.
         if known == number or (
@@ -141,7 +142,10 @@ def _keep_first_globals(merged: Merged, same: dict[int, int]) -> None:
     merged.sections[Section.GLOBALS] = kept
 
 
-def _may_be_shared(item: Instruction) -> bool:
+def _may_be_shared(item: Instruction, decorated: Iterable[tuple[int, ...]]) -> bool:
+    if item.opcode == Op.Variable:
+        is_built_in = any(use[:2] == (Op.Decorate, Decoration.BuiltIn) for use in decorated)
+        return is_built_in and item.operands == (StorageClass.Input,)
     return opcode_name(item.opcode).startswith(("OpType", "OpConstant", "OpSpecConstant"))
 
 

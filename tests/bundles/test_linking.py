@@ -9,6 +9,19 @@ from lapilli.vk_runtime.bundle_launch import launch_kernel
 
 from . import exporting, exporting_again, importing, kernels, unresolved
 
+BUILT_IN_LIBRARY = """
+N = lp.SpecializationId(lp.i32, 3)
+def summed(x: lp.f32):
+    total = lp.f32(0)
+    for _ in range(N):
+        total += x
+    return total
+@lp.external
+def repeated(x: lp.f32) -> lp.f32:
+    return summed(x) * 2.0
+"""
+"""lavapipe must not know the first sum while it compiles: the function asks for an id of the work-item, to hide it."""
+
 pytestmark = pytest.mark.device
 
 INPUT, OBJECT, EXECUTABLE = lp.BundleState.INPUT, lp.BundleState.OBJECT, lp.BundleState.EXECUTABLE
@@ -146,3 +159,19 @@ every = lp.get_kernel_bundle(context, state=EXECUTABLE)
 assert every.kernel_ids == (user.k.kernel_id,) and len(every) == 1 and run(every) == [10.0] * 2
 assert len(lp.get_kernel_bundle(context, state=OBJECT)) == 2  # the user's kernel, the library's function
 """)
+
+
+@pytest.mark.behaviour("EXT-10", "SC-33")
+def test_linked_functions_share_the_built_in_inputs_of_their_kernel(device, make_module):
+    """An entry point may have one variable of each built-in (VUID-StandaloneSpirv-OpEntryPoint-09658)."""
+    library = make_module(BUILT_IN_LIBRARY)
+    user = make_module(
+        f"import {library.__name__} as library\n@lp.kernel\ndef calls(x: lp.Array[lp.f32]):\n"
+        "    i = lp.global_id(0)\n    x[i] = library.repeated(x[i])\n"
+    )
+    x = lp.full(3, 5.0, device=device)
+    user.calls[3].spec({library.N: 2})(x)
+    assert x.numpy().tolist() == [20.0] * 3
+    context = lp.Context([device])
+    (image,) = lp.get_kernel_bundle(context, state=lp.BundleState.EXECUTABLE, kernel=user.calls)
+    assert image.disassemble().count("BuiltIn GlobalInvocationId") == 1

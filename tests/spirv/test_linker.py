@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lapilli.ir.errors import BuildError, LinkError
@@ -131,6 +133,28 @@ def test_an_interface_gets_the_variables_of_linked_functions() -> None:
         binary = link([assemble(USER, version), used])
         assert spirv_tools().validate(binary, version) is None
         assert len(reflect(binary).entry_points[0].interface) == expected
+
+
+def test_a_built_in_input_of_several_modules_is_one_variable() -> None:
+    """VUID-StandaloneSpirv-OpEntryPoint-09658 allows an entry point one of each; other inputs stay apart."""
+    built_in = {
+        "extra_annotations": ["OpDecorate %id BuiltIn GlobalInvocationId"],
+        "extra_globals": [
+            "%v3 = OpTypeVector %int 3",
+            "%input = OpTypePointer Input %v3",
+            "%id = OpVariable %input Input",
+        ],
+    }
+    load, user_functions = "%loaded = OpLoad %v3 %id", [Function("f", imported=True)]
+    user = Source(user_functions, entry=["f"], interface=["%id"], body=[load], **built_in)
+    other = Source([], entry=[], main="other", interface=["%id"], body=[load], **built_in)
+    binary = linked(user, LIBRARY, other)
+    assert_runnable(binary)
+    assert opcodes(binary).count(Op.Variable) == 1
+    assert [len(entry.interface) for entry in reflect(binary).entry_points] == [1, 1]
+    plain = {**built_in, "extra_annotations": ["OpDecorate %id Location 0"]}
+    kept = linked(replace(user, **plain), LIBRARY, replace(other, **plain))
+    assert opcodes(kept).count(Op.Variable) == 2
 
 
 def test_partial_linking_leaves_imports_and_a_library_keeps_exports() -> None:
