@@ -13,6 +13,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from xdsl.dialects import memref
+from xdsl.ir import SSAValue
+
+from ..ir.create import create
 from .fixed_arrays import scalars_of, store_element
 from .function_builder import FunctionBuilder
 from .ir_types import INDEX_TYPE
@@ -87,19 +91,32 @@ def kept(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> Value:
 
 
 def _fill(fb: FunctionBuilder, known: Value, value: Value, node: ast.AST) -> None:
-    if isinstance(known, Composite) and isinstance(value, Composite):
-        for memory, item in zip(known.items, value.items, strict=True):
-            _fill(fb, memory, item, node)
-        return
-    assert isinstance(known, FixedArray) and isinstance(value, FixedArray) and known.cell is not None
-    cell = known.cell
-    if value.type.size > LARGEST_UNROLLED:
-        from .fixed_copies import filled_in_loops  # which few programs need
+    memory, values = [*_fixed_arrays(known)], [*_fixed_arrays(value)]
+    if any(part.type.size > LARGEST_UNROLLED for part in values):
+        from .fixed_copies import copied_in_loops  # which few programs need
 
-        if filled_in_loops(fb, cell, value):
+        def store(number: int, indices: Sequence[SSAValue], element: SSAValue) -> None:
+            cell = memory[number].cell
+            assert cell is not None
+            places = [fb.cast_to_index(index) for index in indices]
+            fb.append(create(memref.StoreOp, operands=[element, cell, *places]))
+
+        if copied_in_loops(fb, values, store):
             return
-    for path, scalar in zip(_paths(value.type.shape), scalars_of(fb, value, node), strict=True):
-        store_element(fb, cell, path, scalar)
+    for part, held in zip(values, memory, strict=True):
+        assert held.cell is not None
+        for path, scalar in zip(_paths(part.type.shape), scalars_of(fb, part, node), strict=True):
+            store_element(fb, held.cell, path, scalar)
+
+
+def _fixed_arrays(value: Value) -> Iterator[FixedArray]:
+    """Yields the fixed arrays of numbers that a fixed array is made of."""
+    if isinstance(value, FixedArray):
+        yield value
+        return
+    assert isinstance(value, Composite)
+    for item in value.items:
+        yield from _fixed_arrays(item)
 
 
 def _made(

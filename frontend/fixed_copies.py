@@ -54,17 +54,31 @@ def _required(fb: FunctionBuilder, number: int) -> SSAValue:
     return ssa
 
 
-def filled_in_loops(fb: FunctionBuilder, memory: SSAValue, value: FixedArray) -> bool:
-    """Copies a large fixed array into the memory of a variable; False where it has to be done one by one."""
-    load = element_source(fb, value)
-    if load is None:
+def copied_in_loops(
+    fb: FunctionBuilder,
+    values: Sequence[FixedArray],
+    store: Callable[[int, Sequence[SSAValue], SSAValue], None],
+) -> bool:
+    """Copies large fixed arrays, such as the members of one; False where it has to be done one by one.
+
+    Args:
+        values: what is copied.
+        store: emits the store of an element: of which value, at which indices of 32 bits, the element.
+    """
+    loads = [element_source(fb, value) for value in values]
+    found = [load for load in loads if load is not None]
+    if len(found) < len(values):
         return False
+    for shape in dict.fromkeys(value.type.shape for value in values):
+        numbers = [number for number, value in enumerate(values) if value.type.shape == shape]
 
-    def copy(indices: Sequence[SSAValue]) -> None:
-        places = [fb.cast_to_index(index) for index in indices]
-        fb.append(create(memref.StoreOp, operands=[load(indices), memory, *places]))
+        def copy(indices: Sequence[SSAValue], numbers: Sequence[int] = numbers) -> None:
+            # All are read before any is stored: members may change places.
+            elements = [found[number](indices) for number in numbers]
+            for number, element in zip(numbers, elements, strict=True):
+                store(number, indices, element)
 
-    in_loops(fb, value.type.shape, copy)
+        in_loops(fb, shape, copy)
     return True
 
 
@@ -126,19 +140,30 @@ def _field(op: Operation) -> _Field | None:
 
 
 def _of_fields(fb: FunctionBuilder, loads: Sequence[Operation], kind: FixedArrayType) -> Load | None:
+    """Of parts of an array element; a member of structs has steps behind its indices, too."""
     fields = [_field(op) for op in loads]
-    first = fields[0]
-    if first is None or any(step < 0 for step in first.path):
+    first, last = fields[0], fields[-1]
+    if first is None or last is None or len(first.path) != len(last.path) or any(s < 0 for s in first.path):
         return None
-    outer = first.path[: len(first.path) - kind.ndim]
-    expected = [_Field(first.operands, (*outer, *index)) for index in product(*map(range, kind.shape))]
+    dimensions = [d for d, length in enumerate(kind.shape) if length > 1]
+    places = [place for place, step in enumerate(first.path) if step != last.path[place]]
+    if len(places) != len(dimensions):
+        return None
+    path: list[int | None] = list(first.path)
+    expected: list[_Field] = []
+    for index in product(*map(range, kind.shape)):
+        for place, dimension in zip(places, dimensions, strict=True):
+            path[place] = index[dimension]
+        expected.append(_Field(first.operands, tuple(step or 0 for step in path)))
     if fields != expected:
         return None
-    properties = {"path": LoadFieldOp.path_attribute([*outer, *(None for _ in kind.shape)])}
-    result = loads[0].results[0].type
+    for place in places:
+        path[place] = None
+    properties, result = {"path": LoadFieldOp.path_attribute(path)}, loads[0].results[0].type
 
     def load(indices: Sequence[SSAValue]) -> SSAValue:
-        found = fb.emit(LoadFieldOp, [*first.operands, *indices], result, properties)
+        operands = [*first.operands, *(indices[dimension] for dimension in dimensions)]
+        found = fb.emit(LoadFieldOp, operands, result, properties)
         assert found is not None
         return found
 

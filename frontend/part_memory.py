@@ -191,33 +191,67 @@ def _store(
             assert isinstance(part, Scalar)
             _store_scalar(fb, element, part, (*path, *index))
     elif isinstance(kind, CompositeArrayType):
+        if kind.size > LARGEST_UNROLLED and _stored_in_loops(fb, element, kind, path, value):
+            return
         for index in _indices(kind):
             part = element_at(fb, value, [constant(i) for i in index])
             _store(fb, element, kind.element, (*path, *index), part, node)
     else:
         assert isinstance(value, Tuple) and isinstance(kind, VecType | StructType)
-        kinds = [kind.element] * kind.size if isinstance(kind, VecType) else [f.type for f in kind.fields]
-        for position, (item, part_kind) in enumerate(zip(value.items, kinds, strict=True)):
+        for position, (item, part_kind) in enumerate(zip(value.items, _part_kinds(kind), strict=True)):
             _store(fb, element, part_kind, (*path, position), item, node)
 
 
 def _stored_in_loops(
-    fb: FunctionBuilder, element: Element, kind: FixedArrayType, path: tuple[Step, ...], value: FixedArray
+    fb: FunctionBuilder, element: Element, kind: Type, path: tuple[Step, ...], value: Value
 ) -> bool:
     """Stores a large fixed array; False where it has to be done one by one."""
-    from .fixed_copies import element_source, in_loops  # which few programs need
+    from .fixed_copies import copied_in_loops  # which few programs need
 
-    is_checked = kind.element.is_float and is_debug(fb)  # for NaN, with messages that name each index
-    load = None if is_checked or kind.element is BOOL else element_source(fb, value)
-    if load is None:
+    leaves = [*_leaf_places(kind, value, path, 0)]
+    scalars = [leaf.type.element for leaf, _ in leaves]
+    # For NaN, with messages that name each index.
+    if BOOL in scalars or (is_debug(fb) and any(scalar.is_float for scalar in scalars)):
         return False
 
-    def store(found: Sequence[SSAValue]) -> None:
-        place = (*path, *(Scalar(INDEX_TYPE, index) for index in found))
-        _store_scalar(fb, element, Scalar(kind.element, load(found)), place)
+    def store(number: int, found: Sequence[SSAValue], ssa: SSAValue) -> None:
+        leaf, steps = leaves[number]
+        place = [Scalar(INDEX_TYPE, found[s.number]) if isinstance(s, _Dimension) else s for s in steps]
+        _store_scalar(fb, element, Scalar(leaf.type.element, ssa), tuple(place))
 
-    in_loops(fb, kind.shape, store)
-    return True
+    return copied_in_loops(fb, [leaf for leaf, _ in leaves], store)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dimension:
+    """The step that an index of a fixed array is."""
+
+    number: int
+
+
+_Steps = tuple[int | Scalar | _Dimension, ...]
+
+
+def _leaf_places(kind: Type, value: Value, steps: _Steps, depth: int) -> Iterator[tuple[FixedArray, _Steps]]:
+    """Yields the fixed arrays of numbers that a fixed array is, and the way to an element of each in memory.
+
+    Args:
+        depth: dimensions that lead to what is of type `kind`.
+    """
+    if isinstance(kind, FixedArrayType | CompositeArrayType):
+        inner = (_Dimension(depth + d) for d in range(kind.ndim))
+        yield from _leaf_places(kind.element, value, (*steps, *inner), depth + kind.ndim)
+    elif isinstance(kind, ScalarType):
+        assert isinstance(value, FixedArray)
+        yield value, steps
+    else:
+        assert isinstance(kind, VecType | StructType) and isinstance(value, Composite)
+        for position, (item, part) in enumerate(zip(value.items, _part_kinds(kind), strict=True)):
+            yield from _leaf_places(part, item, (*steps, position), depth)
+
+
+def _part_kinds(kind: VecType | StructType) -> list[Type]:
+    return [kind.element] * kind.size if isinstance(kind, VecType) else [f.type for f in kind.fields]
 
 
 def _store_scalar(fb: FunctionBuilder, element: Element, value: Scalar, path: tuple[Step, ...]) -> None:

@@ -307,6 +307,45 @@ def test_arrays_of_many_elements(device: lp.Device) -> None:
         np.testing.assert_array_equal(out.numpy()[i], expected)
 
 
+Many = lp.FixedArray[Particle, LARGE]
+
+
+@lp.struct
+class Crowd:
+    many: Many
+    points: lp.FixedArray[lp.f32x2, 1, LARGE]
+
+
+@lp.kernel
+def large_in_memory(x: lp.Array[Crowd], y: lp.Array[Many], k: lp.i32):
+    crowd = x[0]
+    many, points = crowd.many, crowd.points
+    many[k].position.y = 1.0
+    points[0, k].x = 2.0
+    x[1].many = many
+    y[0] = x[0].many
+    x[0].many[k + 1] = many[k]
+    x[1].points = points
+    many = Many()
+    y[1] = many
+
+
+def test_large_arrays_from_and_to_memory(device: lp.Device) -> None:
+    host, out = np.zeros(2, Crowd.dtype), np.zeros((2, LARGE), Particle.dtype)
+    host["many"] = particles((2, LARGE))
+    host["points"] = np.arange(4 * LARGE).reshape(2, 1, LARGE, 2)
+    x, y = lp.asarray(host, device=device), lp.asarray(out, Many, device=device)
+    large_in_memory[1](x, y, 11)
+    out[0] = host["many"][0]
+    out[1]["counts"] = 3, 4
+    host["many"][1], host["points"][1] = host["many"][0], host["points"][0]
+    host["many"]["position"][1, 11, 1] = 1
+    host["points"][1, 0, 11, 0] = 2
+    host["many"][0, 12] = host["many"][1, 11]
+    np.testing.assert_array_equal(x.numpy(), host)
+    np.testing.assert_array_equal(y.numpy(), out)
+
+
 GROUP = lp.SpecializationId(Group, [Particle(1.0, (1, 2, 3)), Particle(2.0), Particle(3.0, counts=(5, 6))])
 CORNERS = lp.SpecializationId(Corners)
 
