@@ -60,9 +60,11 @@ def kernel_from_source(
     if found is None:
         found = _texts[file] = _Text((len(text), None, lines, file))
     linecache.cache[file] = found.entry
-    caller = sys._getframe(1).f_globals.get("__name__", "__main__")  # pyright: ignore[reportPrivateUsage]
+    outer = sys._getframe(1).f_globals  # pyright: ignore[reportPrivateUsage]
+    caller = outer.get("__name__", "__main__")
     variables: dict[str, object] = {"lp": importlib.import_module("..", __package__), **(namespace or {})}
-    variables |= {"__name__": caller, "__lapilli_text__": found}
+    # With its specification, by which `lp.compile_options` knows the module from an earlier one of its name.
+    variables |= {"__name__": caller, "__spec__": outer.get("__spec__"), "__lapilli_text__": found}
     exec(_compiled(text, file, lines), variables)
     kernels = {
         value.name: value

@@ -111,3 +111,11 @@ def test_the_kernels_own_level_wins(device, make_module):
     text = KERNEL.replace("@lp.kernel", "@lp.kernel(opt_level=1)")
     module = make_module("lp.compile_options(opt_level=0)\n" + text)
     assert executable_for(module.fill, 1, device).image.target_env.optimisation_level == 1
+
+
+def test_options_in_a_text_are_those_of_the_module_that_reads_it(make_module):
+    text = "lp.compile_options(disabled_passes=['cse'])\n" + KERNEL
+    module = make_module(f"k = lp.kernel_from_source({text!r})")
+    assert options_of(module.k.function.__module__).disabled_passes == ("cse",)
+    with pytest.raises(lp.InvalidError, match="has kernels already"):
+        make_module(f"{KERNEL}\nlp.kernel_from_source({text!r})")
