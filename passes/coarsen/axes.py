@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, gpu, memref, scf
+from xdsl.dialects import arith, func, gpu, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.dialects.kernel import SETTLES, GlobalRangeOp
@@ -17,6 +17,7 @@ from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ...ir.dialects.kernel_reports import ROUND_OPS
 from ..optimise.effects import is_pure_class
 from .lanes import X, Y
+from .pure_calls import PureCalls
 
 _DIMENSION_AXES = {gpu.DimensionEnum.X: X, gpu.DimensionEnum.Y: Y, gpu.DimensionEnum.Z: 0}
 _VULKAN_NUMBERS = {gpu.DimensionEnum.X: 0, gpu.DimensionEnum.Y: 1, gpu.DimensionEnum.Z: 2}
@@ -44,13 +45,15 @@ class Axes:
         body: of the kernel; one block.
         rank: dimensions of its range.
         axes: the axes that are coarsened.
+        pure: functions that only compute.
 
     Raises:
         NotCoarsenableError: an operation that sees work-groups, a loop whose trips differ between work-items.
     """
 
-    def __init__(self, body: Block, rank: int, axes: int) -> None:
+    def __init__(self, body: Block, rank: int, axes: int, pure: PureCalls) -> None:
         self._rank = rank
+        self._pure = pure
         self._coarsened = axes
         self._axes: dict[SSAValue, int] = {}
         self._changed = True
@@ -152,8 +155,17 @@ class Axes:
                 for region in op.regions:
                     for inner in region.blocks:
                         self._check(inner)
-            elif op is not block.last_op and not _is_known(op):
+            elif op is not block.last_op and not self._is_known(op):
                 raise NotCoarsenableError(f"'{op.name}'")
+
+    def _is_known(self, op: Operation) -> bool:
+        if isinstance(op, _OTHER_IDS):
+            return False
+        if isinstance(op, ROUND_OPS):  # work-items of one invocation run their loops together
+            return True
+        if isinstance(op, func.CallOp):
+            return op.callee.root_reference.data in self._pure
+        return isinstance(op, _MEMORY) or is_pure_class(type(op))
 
 
 _ID_ARITHMETIC = (
@@ -191,11 +203,3 @@ def is_border_test(condition: SSAValue) -> bool:
         else:
             return False
     return True
-
-
-def _is_known(op: Operation) -> bool:
-    if isinstance(op, _OTHER_IDS):
-        return False
-    if isinstance(op, ROUND_OPS):  # work-items of one invocation run their loops together
-        return True
-    return isinstance(op, _MEMORY) or is_pure_class(type(op))

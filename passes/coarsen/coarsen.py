@@ -8,7 +8,8 @@
 
 Invariant: on a range that is a multiple of `kernel.lanes`, with arrays whose last extents are multiples of 4 where
 `kernel.aligned_rows` says so, both do the same.  Kernels that see work-groups (local ids, barriers, shared memory,
-sub-groups), atomics, calls, or loops that end differently for neighbouring work-items stay as they are.
+sub-groups), atomics, calls of functions that do more than compute, or loops that end differently for neighbouring
+work-items stay as they are.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from ..unroll import unroll_short_loops
 from .axes import Axes, NotCoarsenableError
 from .cost import cost_of
 from .lanes import Lanes
+from .pure_calls import PureCalls, called_operations, pure_calls
 from .speculate import speculate
 from .widen import Widening
 
@@ -52,6 +54,8 @@ ROWS_WORTHWHILE = 0.7
 """Largest share of the accesses of a variant of one row that one of several rows may have left."""
 MAXIMUM_CARRIED = 32
 """Values that a loop of a variant may carry: more do not fit into registers."""
+MOST_CALLED = 2000
+"""Operations that the calls of a variant may come to: the driver has all of them in one function."""
 
 
 def coarsened(kernel: Function, lanes: int, *, splits_branches: bool = True) -> func.FuncOp | None:
@@ -68,16 +72,17 @@ def coarsened(kernel: Function, lanes: int, *, splits_branches: bool = True) -> 
     is_plain = MASKED in kernel.attributes and not has_local_size and LANES not in kernel.attributes
     if not isinstance(kernel, func.FuncOp) or rank is None or len(blocks) != 1 or not is_plain:
         return None
+    pure = pure_calls(kernel)
     source, kernel = kernel, _unrolled(kernel)
     body = kernel.body.block
     plain = cost_of(body)
     unasked = set[SSAValue]()
     if kernel is not source:
         with suppress(NotCoarsenableError):
-            unasked = speculate(body, Axes(body, rank, Lanes.block(lanes, lanes).axes))
+            unasked = speculate(body, Axes(body, rank, Lanes.block(lanes, lanes).axes, pure))
 
     def widened(block: Lanes) -> _Variant | None:
-        return _widened(kernel, rank, block, splits_branches=splits_branches, unasked=unasked)
+        return _widened(kernel, rank, block, pure, splits_branches=splits_branches, unasked=unasked)
 
     row = widened(Lanes.block(1, lanes))
     if row is None:
@@ -111,12 +116,20 @@ class _Variant:
 
 
 def _widened(
-    kernel: func.FuncOp, rank: int, lanes: Lanes, *, splits_branches: bool, unasked: Collection[SSAValue]
+    kernel: func.FuncOp,
+    rank: int,
+    lanes: Lanes,
+    pure: PureCalls,
+    *,
+    splits_branches: bool,
+    unasked: Collection[SSAValue],
 ) -> _Variant | None:
+    if called_operations(kernel, pure) * lanes.count > MOST_CALLED:
+        return None
     source = kernel.body.block
     block = Block(arg_types=[argument.type for argument in source.args])
     try:
-        axes = Axes(source, rank, lanes.axes)
+        axes = Axes(source, rank, lanes.axes, pure)
         widening = Widening(axes, lanes, source, block, splits_branches=splits_branches, unasked=unasked)
     except NotCoarsenableError:
         return None

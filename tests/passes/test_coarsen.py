@@ -66,6 +66,42 @@ def test_a_matrix_product_shares_rows_and_columns():
     assert counts(text) == (4, 0, 1, 4)
 
 
+def test_functions_that_only_compute_are_called_for_each_work_item():
+    @lp.kernel
+    def powers(x: lp.In[lp.f32], y: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        y[i] = lp.math.exp(x[i]) + lp.math.exp(lp.f32(x.size))
+
+    text = coarsen(powers)
+    assert counts(text) == (0, 0, 1, 1)
+    assert text.count("func.call @exp") == 5  # what all work-items compute alike is computed once
+
+
+def test_functions_that_come_to_too_much_are_not_called_for_each_work_item():
+    @lp.kernel
+    def gammas(x: lp.In[lp.f32], y: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        v = x[i]
+        for _ in lp.static_range(8):
+            v = lp.math.lgamma(v)
+        y[i] = v
+
+    assert counts(coarsen(gammas)) == (1, 1, 0, 0)
+
+
+def test_functions_that_reach_memory_keep_a_kernel_as_it_is():
+    @lp.kernel(opt_level=0)
+    def reads(x: lp.In[lp.f32], y: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        y[i] = _element(x, i)
+
+    assert counts(coarsen(reads)) == (1, 1, 0, 0)
+
+
+def _element(x, i):
+    return x[i]
+
+
 def test_loads_are_not_brought_forward_past_a_store():
     @lp.kernel
     def twice(x: lp.Array[lp.f32], y: lp.Array[lp.f32]):

@@ -1,4 +1,4 @@
-"""Random kernels with the accesses that coarsening joins: rows, stencils, branches at borders and on data, loops.
+"""Random kernels with the accesses that coarsening joins: rows, stencils, branches, loops and calls.
 
 A work-item writes elements of its own only, so what all of them compute together does not depend on their order.
 """
@@ -11,6 +11,17 @@ MARGIN = 8
 """How far a read array goes on behind the range along the last dimension."""
 COMMON = ("i32", "u32", "f32")
 WIDE = ("i8", "u16", "i64", "f16", "f64")
+HELPERS = """
+def short(v, w):
+    for k in range(3):
+        if v > 5:
+            v = v - w
+    return v
+
+
+def long(v, n):
+"""
+"""Helpers that are inlined, and the head of one that is not."""
 
 
 class Generator:
@@ -37,6 +48,9 @@ class Generator:
         of = f"lp.{self._dtype}" + (", 2" if self._rank == 2 else "")
         self._lines = [
             "import lapilli as lp",
+            HELPERS.rstrip(),
+            *(f"    v = v * 3 + (v if v > {k} else n) // 2" for k in range(9)),
+            "    return v",
             "@lp.kernel",
             f"def k(x: lp.In[{of}], w: lp.Array[lp.{self._dtype}], y: lp.Array[{of}], z: lp.Array[{of}],",
             "      limit: lp.i32):",
@@ -61,7 +75,9 @@ class Generator:
         return "i, j" if self._rank == 2 else "j"
 
     def _value(self, depth: int = 0) -> str:
-        choice = self._random.randrange(8)
+        choice = self._random.randrange(9)
+        if choice == 8:
+            return f"{self._random.choice(('short', 'long'))}({self._value(depth + 1)}, {self._value(depth + 1)})"
         if choice < 2 or depth > 2:
             return self._random.choice(self._variables)
         if choice < 4:
