@@ -286,7 +286,8 @@ def _compile_now(
     )
     stages.done("front end")
     unit = kernel.function.__module__
-    analysis = analyse(module, env, mode="off", fixed_targets=options_of(unit).fixed_targets, is_ours=True)
+    targets = options_of(unit).fixed_targets
+    analysis = analyse(module, env, mode="off", fixed_targets=targets, is_ours=True, inlines=True)
     warn_once(findings_of(analysis.diagnostics, captures, unit))
     (analysed,) = analysis.images
     require_device(device, _needs_of(kernel, analysed), analysed.requirements)
@@ -362,7 +363,8 @@ def analyse_kernels(
         runs_all_branches=env.runs_all_branches,
     )
     split = options.device_code_split if mode is None else mode
-    return analyse(module, env, mode=split, fixed_targets=options.fixed_targets, is_ours=True)
+    targets = options.fixed_targets
+    return analyse(module, env, mode=split, fixed_targets=targets, is_ours=True, inlines=True)
 
 
 def compile_kernels(

@@ -109,9 +109,9 @@ def compile_options(
         opt_level: 0 folds nothing, 1 is the default, 2 spends more time.
         disabled_passes: optimisation passes that do not run, to find out what one does or whether it is at fault:
             ``"canonicalize"``, ``"coarsen"``, ``"cse"``, ``"dce"``, ``"hoist-invariants"``,
-            ``"join-loads"``, ``"lift-breaks"``, ``"linearise-indices"``, ``"narrow-barriers"``,
-            ``"pair-rounds"``, ``"promote-arrays"``, ``"reduce-strength"``, ``"rotate-barriers"``,
-            ``"speculate-rounds"``, ``"unroll-barriers"``, ``"unroll-short"``.
+            ``"inline"``, ``"join-loads"``, ``"lift-breaks"``, ``"linearise-indices"``,
+            ``"narrow-barriers"``, ``"pair-rounds"``, ``"promote-arrays"``, ``"reduce-strength"``,
+            ``"rotate-barriers"``, ``"speculate-rounds"``, ``"unroll-barriers"``, ``"unroll-short"``.
         spec_constants: how values of specialization constants reach a kernel: ``"native"``, the default, as
             constants of the driver, or ``"emulated"``, as hidden arguments.
 

@@ -49,6 +49,7 @@ OPTIMISATION_PASSES = (
     "cse",
     "dce",
     "hoist-invariants",
+    "inline",
     "join-loads",
     "lift-breaks",
     "linearise-indices",

@@ -10,8 +10,9 @@ from ..ir.call_graph import Function
 from ..ir.dialects.kernel import LIBRARY
 from ..ir.walk import enclosing, instances, operations
 from .flatten_nests import flatten, is_nest
+from .inline_call import inline_call
 from .loop_bounds import EXACT_ROUNDS, Bounds
-from .traps.inline import Callees, inline_call
+from .traps.inline import Callees
 
 MAXIMUM_INLINED = 512
 """Operations that calls in the loops of a function become."""

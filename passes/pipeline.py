@@ -1,8 +1,8 @@
 """The compiler's pipeline: one kernel-level module in, one `spirv.module` per device image out.
 
     verify → expand-remainders
-           → propagate-aspects (warns; saves no f64 or narrow integers) → trap-cooperation (debug mode)
-           → unroll-short (some drivers), optimise
+           → propagate-aspects (warns; saves no f64 or narrow integers)
+           → trap-cooperation (debug mode), inline → unroll-short (some drivers), optimise
            → speculate-rounds, pair-rounds, rotate-barriers, unroll-barriers (some drivers)
            → carry-results, limit-loops (some drivers)
            → propagate-aspects (saves all) → split-modules → compute-requirements   `analyse`
@@ -81,6 +81,7 @@ def analyse(
     separates_imports: bool = False,
     is_ours: bool = False,
     of_passes: bool = False,
+    inlines: bool = False,
     after_pass: AfterPass | None = None,
 ) -> Analysis:
     """Optimises and splits a module and finds out what each image needs.
@@ -94,6 +95,8 @@ def analyse(
         is_ours: whether our front end has just made the module: it is then verified only under ``config.verify``,
             as in our tests; what becomes of it passes SPIRV-Tools' validator anyway.
         of_passes: whether passes have run on it already, which write attributes that no input has.
+        inlines: whether calls become the bodies of their functions, as for launches; of bundles that is so at level 2
+            alone, where images share functions, and nothing is coarsened.
         after_pass: called after each pass.
 
     Raises:
@@ -121,7 +124,9 @@ def analyse(
         with_locations=env.debug_info,
     )
     done("propagate-aspects", module)
-    _change_functions(module, env, done)
+    if after_pass is not None:  # it may have replaced what is in the module
+        usage = AspectUsage.of(module)
+    _change_functions(module, env, usage if inlines or env.optimisation_level > 1 else None, done)
     # Only the traps bring in aspects: what used none needs no second look.
     is_plain = usage.is_empty and env.checks != "debug"
     usage = AspectUsage.none(module) if is_plain else AspectUsage.of(module)
@@ -166,8 +171,8 @@ def _verify(module: ModuleOp, *, of_passes: bool) -> None:
         seen.add(name)
 
 
-def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None:
-    """Runs the passes that change the bodies of functions."""
+def _change_functions(module: ModuleOp, env: TargetEnv, usage: AspectUsage | None, done: AfterPass) -> None:
+    """Runs the passes that change the bodies of functions; calls are inlined by the analysis of the module, if any."""
     from .optimise.pipeline import optimise
 
     if env.checks == "debug":
@@ -175,6 +180,11 @@ def _change_functions(module: ModuleOp, env: TargetEnv, done: AfterPass) -> None
 
         trap_cooperation(module)
         done("trap-cooperation", module)
+    elif usage is not None and "inline" not in env.disabled_passes and any(usage.graph.calls.values()):
+        from .optimise.inline import inline
+
+        inline(module, usage, level=env.optimisation_level, excluded=PRE_OPTIMISATION_EXCLUDES)
+        done("inline", module)
     if _unrolls_short(env):
         from .unroll_short import unroll_short
 

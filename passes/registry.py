@@ -24,6 +24,7 @@ _PASSES = {
     "expand-remainders": ("expand_remainders", "ExpandRemainders"),
     "flatten-nests": ("flatten_nests", "FlattenNests"),
     "hoist-invariants": ("optimise.hoist_invariants", "HoistInvariants"),
+    "inline": ("optimise.inline", "Inline"),
     "join-loads": ("optimise.join_loads", "JoinLoads"),
     "lift-breaks": ("optimise.lift_breaks", "LiftBreaks"),
     "limit-loops": ("limit_loops", "LimitLoopsPass"),

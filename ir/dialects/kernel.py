@@ -73,6 +73,8 @@ NO_CONTRACTION = "kernel.no_contraction"
 """Unit, on any function: a multiplication and an addition must not become one operation."""
 LIBRARY = "kernel.library"
 """Unit, on helpers: a function of lapilli's own, such as a reduction of the work-group; messages name the call."""
+INLINED_CALLS = "kernel.inlined_calls"
+"""i32, on any function: how many calls became bodies of functions in it, those within these counted, too."""
 UNIFORM_RESULTS = "kernel.uniform_results"
 """Unit, on helpers that a whole work-group calls: what they return is the same for all of its work-items."""
 OPT_LEVEL = "kernel.opt_level"
@@ -357,6 +359,7 @@ __all__ = [
     "ANY_RANK",
     "DTYPES",
     "GPU_KERNEL",
+    "INLINED_CALLS",
     "KERNEL",
     "LIBRARY",
     "LOCAL_SIZE",

@@ -16,7 +16,7 @@ from ...ir.dialects.kernel_image import ImageType
 from ...ir.narrowing import is_memref_type
 from ..errors import PassError
 from .function_lowering import FunctionLowering, Handler, float_attributes
-from .module_lowering import LoweredFunction, only_block
+from .module_lowering import LoweredFunction, inlined_before, only_block
 from .signed_zeros import hidden_argument
 from .types import integer_attribute, is_float, scalar_of
 from .work_item_handlers import entry_of
@@ -74,7 +74,7 @@ def _results(fn: FunctionLowering, function: LoweredFunction, call: Operation) -
 
 def _inline(fn: FunctionLowering, op: Operation, callee: Function) -> None:
     block = only_block(callee)
-    fn.inlined_calls += 1
+    fn.inlined_calls += 1 + inlined_before(callee)
     if fn.inlined_calls > _MOST_BODIES:
         raise PassError(
             f"calls of functions that take arrays, use ids or barriers, or have several results become the bodies of "

@@ -18,11 +18,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...ir.attribute_values import integer
 from ...ir.attributes import function_type, symbol_reference
 from ...ir.call_graph import CallGraph, Function, SymbolTables, function_name, has_body
 from ...ir.create import create
 from ...ir.dialects import aspect, spirv
-from ...ir.dialects.kernel import GlobalRangeOp, is_kernel, kernel_parameters
+from ...ir.dialects.kernel import INLINED_CALLS, GlobalRangeOp, is_kernel, kernel_parameters
 from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_image import IMAGE_NAMES, ImageType
 from ...ir.dialects.kernel_reports import REPORT_NAMES, ROUND_OPS
@@ -342,7 +343,7 @@ class ModuleLowering:
         return known
 
     def calls_within(self, function: Function) -> int:
-        """Returns how many calls a helper comes to that has become a function of its own."""
+        """Returns how many calls a helper comes to that has become a function of its own, inlined ones counted."""
         return self._calls.get(function, 0)
 
     def _lower_helper(
@@ -359,7 +360,7 @@ class ModuleLowering:
         terminator = fn.lower_block(block)
         assert terminator is not None
         fn.location = terminator.location
-        self._calls[function] = fn.calls
+        self._calls[function] = fn.calls + inlined_before(function)
         results = [fn.value(value) for value in terminator.operands]
         if len(results) > 1:
             results = [fn.emit(spirv.CompositeConstructOp, results, lowered.outputs[0])]
@@ -394,6 +395,11 @@ def _has_images(kernel: Function) -> bool:
 def _is_shared(array: Attribute) -> bool:
     space = array.memory_space if is_memref_type(array) else None
     return isinstance(space, StorageClassAttr) and space.data is StorageClass.Workgroup
+
+
+def inlined_before(function: Function) -> int:
+    """Returns how many calls became bodies in a function before it is lowered."""
+    return integer(function.attributes.get(INLINED_CALLS)) or 0
 
 
 def only_block(function: Function) -> Block:

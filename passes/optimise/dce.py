@@ -2,8 +2,9 @@
 
 input:    %a = arith.addi %x, %y : i32          output:   (nothing, unless %a is used)
           scf.if %c { %b = arith.muli … }                 (nothing)
+          memref.store %a, %p[%i]                         (nothing, if %p is private and nothing loads from it)
 
-Invariant: stores, barriers, calls and `scf.while` (which need not end) stay.
+Invariant: stores to what anybody may read, barriers, calls and `scf.while` (which need not end) stay.
 """
 
 # Operations are followed by xDSL's own fields, as in `ir.walk`.
@@ -19,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
+from ...ir.walk import operations
 from .effects import body_blocks, functions_of, is_removable_class
 
 
@@ -34,9 +36,41 @@ class DeadCodeElimination(ModulePass):
 
 
 def eliminate_dead_code(function: Operation) -> None:
-    """Removes dead operations from one function, in one backward walk."""
-    for block in reversed(body_blocks(function)):
-        _block(block)
+    """Removes dead operations from one function, in a backward walk; in one more for each that frees private memory."""
+    while True:
+        for block in reversed(body_blocks(function)):
+            _block(block)
+        written = [user for op in operations(function.regions[0]) for user in _only_writes(op)]
+        if not written:
+            return
+        for user in written:
+            user.detach()
+            user.erase()
+
+
+_PRIVATE = frozenset(("spirv.Variable", "memref.alloca"))
+_STORES = {"spirv.Store": 0, "memref.store": 1}
+"""The operand that says where to; the value may be a pointer, too."""
+_PLACES = frozenset(("spirv.AccessChain", "spirv.InBoundsAccessChain"))
+
+
+def _only_writes(memory: Operation) -> list[Operation]:
+    """Returns the stores to private memory that nothing reads, and what computes their places, users first."""
+    if (
+        memory.name not in _PRIVATE or memory.operands
+    ):  # a length that is computed is an error of the lowering
+        return []
+    found: list[Operation] = []
+    pending = [memory]
+    while pending:
+        for use in pending.pop().results[0].uses:
+            user = use.operation
+            if user.name in _PLACES and use.index == 0:
+                pending.append(user)
+            elif _STORES.get(user.name) != use.index:
+                return []
+            found.append(user)
+    return found[::-1]
 
 
 def _block(block: Block) -> bool:

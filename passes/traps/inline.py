@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ...ir.call_graph import Function, SymbolTables, has_body
 from ...ir.dialects import aspect
-from ...ir.dialects.kernel import LIBRARY
 from ...ir.walk import operations
+from ..inline_call import inline_call
 
 _NEEDS_GROUP = frozenset(("gpu.barrier", "spirv.ControlBarrier", "memref.alloc", "memref.alloca"))
 
@@ -55,27 +55,3 @@ class Callees:
                 for op in operations(function.body)
             )
         return self._known[function]
-
-
-def inline_call(call: Operation, callee: Function) -> list[Operation]:
-    """Replaces a call of a function of one block; returns the operations that stand there now."""
-    body, block = callee.body.blocks[0], call.parent
-    assert block is not None
-    values: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))
-    made: list[Operation] = []
-    for op in body.ops:
-        if op is body.last_op:
-            break
-        copy = op.clone(values)
-        block.insert_op_before(copy, call)
-        made += operations(copy)
-        if LIBRARY in callee.attributes:  # messages then name the user's line, not one of our library
-            for inner in copy.walk():
-                inner.location = call.location
-    last = body.last_op
-    assert last is not None
-    for old, new in zip(call.results, last.operands, strict=True):
-        old.replace_all_uses_with(values.get(new, new))
-    call.detach()
-    call.erase()
-    return made

@@ -262,8 +262,8 @@ def test_the_first_propagation_runs_before_anything_is_inlined():
     func.func private @f() { %h = arith.constant 1.0 : f16 func.return }"""
     order: list[str] = []
     module = parse_module(text).module
-    analysis = analyse(module, TargetEnv(), after_pass=lambda name, _: order.append(name))
-    assert order[:3] == ["propagate-aspects", "optimise", "propagate-aspects"]
+    analysis = analyse(module, TargetEnv(), inlines=True, after_pass=lambda name, _: order.append(name))
+    assert order[:4] == ["propagate-aspects", "inline", "optimise", "propagate-aspects"]
     (image,) = analysis.images
     (kernel,) = (f for f in functions(image.module) if function_name(f) == "k")
     assert aspect.used(kernel) == {2, 5} and aspect.declared(kernel) == {2}

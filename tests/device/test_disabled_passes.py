@@ -169,7 +169,33 @@ def run_escape(device: lp.Device) -> tuple[KernelFunction, np.ndarray]:
     return escape, out.numpy()
 
 
-KERNELS: tuple[Run, ...] = (run_product, run_stencil, run_matmul, run_rows, run_search, run_scan, run_escape)
+def run_helpers(device: lp.Device) -> tuple[KernelFunction, np.ndarray]:
+    """A helper, called twice."""
+
+    def between(a, b, t):
+        return a + (b - a) * t
+
+    @lp.kernel
+    def helpers(x: lp.In[lp.f32], out: lp.Out[lp.f32]):
+        i = lp.global_id(0)
+        out[i] = between(x[i], between(x[0], 1.0, 0.5), x[i] * 0.25)
+
+    x = _data((SIZE,))
+    out = lp.zeros(SIZE, device=device)
+    helpers[SIZE](lp.asarray(x, device=device), out)
+    return helpers, out.numpy()
+
+
+KERNELS: tuple[Run, ...] = (
+    run_product,
+    run_stencil,
+    run_matmul,
+    run_rows,
+    run_search,
+    run_scan,
+    run_escape,
+    run_helpers,
+)
 
 
 def _images(kernel: KernelFunction) -> list[DeviceImage]:
