@@ -89,8 +89,8 @@ EXACT_HALVES = Quirk(
     drivers=(VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_NVIDIA_PROPRIETARY),
     versions=None,  # tried: Mesa 22.3.6 with LLVM 15, and NVIDIA 580.159
     fault="Takes an integer of which at most 11 bits may be set, and which becomes f16 and f32, for what it was: "
-    "f32(f16(x << 60)) of 64 bits is 2**60 for 1, and not infinite; on lavapipe so is (x & 255) << 12 of 32 bits.  "
-    "LLVM's isKnownExactCastIntToFP forgets how large an f16 may be.",
+    "f32(f16(x << 60)) of 64 bits is 2**60 for 1, and not infinite, and so is (x & 255) << 12 of 32 bits; on NVIDIA's "
+    "driver in large kernels alone.  LLVM's isKnownExactCastIntToFP forgets how large an f16 may be.",
     field="skips_exact_halves",
     remedy="TargetEnv.skips_exact_halves: passes/convert_to_spirv/exact_conversions.py; in modules of other compilers "
     "spirv/exact_halves.py.",

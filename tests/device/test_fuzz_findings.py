@@ -269,3 +269,37 @@ def bounded(x: lp.In[lp.i32], out: lp.Out[lp.i64, 2]):
     a, large = -x.astype(np.int64), np.full(6, 1 << 40)
     expected = [np.minimum(a, 7), np.maximum(a, -7), a, large]
     np.testing.assert_array_equal(out.numpy().T, expected)
+
+
+UNUSED = """
+TABLE = lp.SpecializationId(lp.FixedArray[lp.i32, 4], [3, -7, 11, 2])
+
+
+def turned(p, i):
+    a = p[2] * p
+    for v in (a[2], a[i % 3]):
+        for w in (min(p[v % 3], 2), lp.i32(7)):
+            a[i % 3] = 0
+            a[v % 3] = w * TABLE[3]
+        p -= a ^ (p << a)
+    return p, a
+
+
+@lp.kernel
+def k(x: lp.In[lp.i32], o: lp.Array[lp.i32]):
+    i = lp.global_id(0)
+    a = lp.FixedArray[lp.i32, 3](x[i], x[i + 1], 5)
+    for w in (a[i % 3], lp.i32(7)):
+        a, a = turned(a, lp.i32(max(a[1], -3) == a[2] != x[(w + 1) % 4]))
+    unused = lp.f32(a[i % 3])
+    o[i] += 1
+"""
+
+
+def test_arrays_of_which_nothing_is_used(device: lp.Device) -> None:
+    """NVIDIA's driver ended the process over variables that are written and read in vain (`ValueProgram`, 1610008)."""
+    kernel = lp.kernel_from_source(UNUSED)
+    o = lp.zeros(4, lp.i32, device=device)
+    kernel[4](lp.asarray(np.arange(8, dtype=np.int32), device=device), o)
+    assert o.numpy().tolist() == [1, 1, 1, 1]
+    assert "_ptr_Function" not in str(kernel.inspect("spirv"))

@@ -135,7 +135,7 @@ def test_arguments_that_do_not_suit(device):
     with pytest.raises(lp.KernelArgumentError, match=r"expected lp\.SampledImage\[lp\.f32x4, 2\]"):
         queue.parallel_for((4, 8), run, small, small, 2.0)
     queue, run = kernel(device, SEPARATE)
-    with pytest.raises(lp.KernelArgumentError, match=r"expected an lp\.ImageSampler, found Array"):
+    with pytest.raises(lp.KernelArgumentError, match=r"expected an lp\.ImageSampler, found an lp\.Array"):
         queue.parallel_for((4, 4), run, lp.zeros(1, lp.u32, device=device), small, small, 1)
     queue, run = kernel(device, VOLUME)
     volume = lp.SampledImage(np.zeros((2, 2, 2), np.int32), ndim=3, device=device)

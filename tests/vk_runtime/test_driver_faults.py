@@ -18,6 +18,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.spirv import driver_remedies, foreign
+from lapilli.vk_runtime.constants import VK_DRIVER_ID_NVIDIA_PROPRIETARY
 from lapilli.vk_runtime.quirks import QUIRKS, driver_version, has_quirk
 from tests.device.test_last_rounds import KERNEL as LAST_ROUND
 from tests.device.test_last_rounds import ran
@@ -429,6 +430,10 @@ def test_last_rounds(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None
 def test_exact_halves(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
     if not device.has(lp.Aspect.FP16) or not device.has(lp.Aspect.VK_INT64):
         pytest.skip("the device lacks fp16 or 64-bit integers")
+    if device.physical.driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY:
+        pytest.skip(
+            "random kernels of a hundred lines showed it on this driver, and none of some 500 short ones"
+        )
     monkeypatch.setitem(vars(device), "target_env", replace(device.target_env, skips_exact_halves=False))
     kernel = lp.kernel_from_source(
         "@lp.kernel\ndef k(x: lp.In[lp.u64], o: lp.Out[lp.f32]):\n    o[0] = lp.f32(lp.f16(x[0] << 60))\n"
