@@ -154,17 +154,17 @@ def test_recordings_that_are_kept_keep_no_report(device: lp.Device) -> None:
 
     def run(limit: int) -> None:
         @lp.kernel
-        def checks(x: lp.Array[lp.i32]):
+        def counted_checks(x: lp.Array[lp.i32]):
             assert x[0] < limit
             x[0] += 1
 
         for _ in range(6):
-            checks[1].on(queue)(x).wait()
+            counted_checks[1].on(queue)(x).wait()
 
     for limit in range(100, 105):
         run(limit)
     gc.collect()
     reports = [each for each in gc.get_objects() if isinstance(each, KernelReport)]
     # That of the last launch stays until the next.
-    assert len([each for each in reports if each.kernel.name == "checks"]) <= 1
+    assert len([each for each in reports if each.kernel.name == "counted_checks"]) <= 1
     assert x.numpy()[0] == 30
