@@ -6,7 +6,8 @@ these lead to the methods of `FakeDriver` of the same names.  It computes nothin
 - fails: `inject` makes the n-th call of a function return any VkResult, without doing anything;
 - runs nothing before somebody waits or asks, so that whatever is destroyed too early is seen to be in use;
 - notes in `violations` what a driver may crash on: objects that are destroyed twice, used after that, destroyed while
-  commands use them, commands in a command buffer of the wrong state, and objects that outlive their device.
+  commands use them, commands in a command buffer of the wrong state, timeline semaphores that do not count up, and objects that
+  outlive their device.
 
 After VK_ERROR_DEVICE_LOST nothing runs any more, and every call that can say so returns it (Vulkan 1.3, 5.2.3).
 """
@@ -241,6 +242,7 @@ class FakeDriver:
                 for i in range(info.signalSemaphoreCount)
             ]
             binds = [self._checked_bind(info.pBufferBinds[i]) for i in range(info.bufferBindCount)]
+            self._check_signals(signals)
             self._pending.append(Submission([], [], signals, binds))
 
     def _checked_bind(self, info: Any) -> tuple[Object, list[tuple[int, Object, int, int]]]:
@@ -478,11 +480,19 @@ class FakeDriver:
                 (self._find("Semaphore", info.pSignalSemaphores[i]), values.pSignalSemaphoreValues[i])
                 for i in range(info.signalSemaphoreCount)
             ]
+            self._check_signals(signals)
             submission = Submission(buffers, waits, signals)
             if not submission.used() <= set(self.living.values()):
                 gone = {item.kind for item in submission.used() - set(self.living.values())}
                 self.violations.append(f"commands are submitted that use what was destroyed: {gone}")
             self._pending.append(submission)
+
+    def _check_signals(self, signals: list[tuple[Object, int]]) -> None:
+        """Notes values that a timeline semaphore has, or will have once all has run (VUID-VkSubmitInfo-pNext-03242)."""
+        for semaphore, value in signals:
+            pending = [last for item in self._pending for other, last in item.signals if other is semaphore]
+            if value <= max([semaphore.content, *pending]):
+                self.violations.append(f"a semaphore is to count to {value} once more")
 
     def _run_one(self) -> bool:
         """Runs the first submission that need not wait; whether there was one."""
