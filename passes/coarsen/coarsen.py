@@ -9,7 +9,7 @@
 Invariant: on a range that is a multiple of `kernel.lanes`, with arrays whose last extents are multiples of 4 where
 `kernel.aligned_rows` says so, both do the same.  Kernels that see work-groups (local ids, barriers, shared memory,
 sub-groups), atomics, calls of functions that do more than compute, or loops that end differently for neighbouring
-work-items stay as they are.
+work-items stay as they are; so do those whose loops would run more rounds than their driver has (`rounds`).
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from .axes import Axes, NotCoarsenableError
 from .cost import cost_of
 from .lanes import Lanes
 from .pure_calls import PureCalls, called_operations, pure_calls
+from .rounds import may_run
 from .speculate import speculate
 from .widen import Widening
 
@@ -58,13 +59,16 @@ MOST_CALLED = 2000
 """Operations that the calls of a variant may come to: the driver has all of them in one function."""
 
 
-def coarsened(kernel: Function, lanes: int, *, splits_branches: bool = True) -> func.FuncOp | None:
+def coarsened(
+    kernel: Function, lanes: int, *, splits_branches: bool = True, loop_cap: int | None = None
+) -> func.FuncOp | None:
     """Returns the form of a kernel that saves most; None where none pays.
 
     Args:
         kernel: optimised; it stays as it is.
         lanes: work-items of an invocation along the last dimension, and along the one before where that pays.
         splits_branches: whether they may disagree about branches.
+        loop_cap: rounds after which the driver ends loops; see `rounds`.
     """
     rank = kernel_rank(kernel)
     blocks = list(kernel.body.blocks)
@@ -82,7 +86,10 @@ def coarsened(kernel: Function, lanes: int, *, splits_branches: bool = True) -> 
             unasked = speculate(body, Axes(body, rank, Lanes.block(lanes, lanes).axes, pure))
 
     def widened(block: Lanes) -> _Variant | None:
-        return _widened(kernel, rank, block, pure, splits_branches=splits_branches, unasked=unasked)
+        made = _widened(kernel, rank, block, pure, splits_branches=splits_branches, unasked=unasked)
+        if made is None or loop_cap is None or may_run(made.function, pure, loop_cap):
+            return made
+        return None
 
     row = widened(Lanes.block(1, lanes))
     if row is None:

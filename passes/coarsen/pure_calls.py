@@ -7,6 +7,7 @@ how large it is, with all that it calls itself, limits how many work-items an in
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from xdsl.dialects import func, scf
 from xdsl.ir import Operation
@@ -15,52 +16,76 @@ from ...ir.call_graph import Function, SymbolTables, has_body
 from ...ir.dialects import aspect
 from ...ir.dialects.kernel_reports import ROUND_OPS
 from ...ir.walk import operations
+from ..loop_bounds import Bounds
 from ..optimise.effects import WORK_ITEM_IDS, is_pure_class
 
 _CONTROL = (scf.IfOp, scf.ForOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp, func.ReturnOp, *ROUND_OPS)
 _PRIVATE = frozenset(("spirv.Variable", "spirv.AccessChain", "spirv.Load", "spirv.Store"))
 """What a function keeps in memory of its own."""
 
-PureCalls = Mapping[str, int]
-"""By its symbol, how many operations a function comes to."""
+
+@dataclass(frozen=True, slots=True)
+class PureCall:
+    """What a call of a function comes to, with all that it calls itself."""
+
+    operations: int
+    rounds: int | None
+    """The most that its loops run; None where that is not known."""
+
+
+PureCalls = Mapping[str, PureCall]
+"""By the function's symbol."""
 
 
 def pure_calls(kernel: Function) -> PureCalls:
-    """Returns the functions that a kernel calls and that only compute, with the operations that each comes to."""
-    found: dict[str, int] = {}
+    """Returns the functions that a kernel calls and that only compute, with what each comes to."""
+    found: dict[str, PureCall] = {}
     tables = SymbolTables()
+    sizes, bounds = _Sizes(tables), Bounds(tables)
     for op in operations(kernel.body):
         if type(op) is func.CallOp and (name := op.callee.root_reference.data) not in found:
-            size = _size(op, tables, ())
+            size = sizes.of(op)
             if size is not None:
-                found[name] = size
+                found[name] = PureCall(size, bounds.of_op(op))
     return found
 
 
 def called_operations(kernel: Operation, pure: PureCalls) -> int:
     """Returns how many operations all calls of a kernel come to."""
     calls = (op for op in operations(kernel.regions[0]) if type(op) is func.CallOp)
-    return sum(pure.get(op.callee.root_reference.data, 0) for op in calls)
+    names = (op.callee.root_reference.data for op in calls)
+    return sum(pure[name].operations for name in names if name in pure)
 
 
-def _size(call: func.CallOp, tables: SymbolTables, callers: tuple[Function, ...]) -> int | None:
-    """Returns what a call comes to; None where the function does more than compute, or is not known."""
-    callee = tables.resolve(call, call.callee)
-    if not isinstance(callee, Function) or callee in callers or aspect.is_external(callee):
-        return None
-    if not has_body(callee):
-        return None
-    total = 0
-    for op in operations(callee.body):
-        total += 1
-        if type(op) is func.CallOp:
-            size = _size(op, tables, (*callers, callee))
-            if size is None:
-                return None
-            total += size
-        elif isinstance(op, WORK_ITEM_IDS) or not _only_computes(op):
+class _Sizes:
+    """How many operations functions come to, each looked at once."""
+
+    def __init__(self, tables: SymbolTables) -> None:
+        self._tables = tables
+        self._known: dict[Function, int | None] = {}
+
+    def of(self, call: func.CallOp) -> int | None:
+        """Returns what a call comes to; None where the function does more than compute, or is not known."""
+        callee = self._tables.resolve(call, call.callee)
+        if not isinstance(callee, Function) or aspect.is_external(callee) or not has_body(callee):
             return None
-    return total
+        if callee not in self._known:
+            self._known[callee] = None  # where it calls itself
+            self._known[callee] = self._of_body(callee)
+        return self._known[callee]
+
+    def _of_body(self, callee: Function) -> int | None:
+        total = 0
+        for op in operations(callee.body):
+            total += 1
+            if type(op) is func.CallOp:
+                size = self.of(op)
+                if size is None:
+                    return None
+                total += size
+            elif isinstance(op, WORK_ITEM_IDS) or not _only_computes(op):
+                return None
+        return total
 
 
 def _only_computes(op: Operation) -> bool:

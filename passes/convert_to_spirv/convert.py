@@ -72,7 +72,7 @@ def _coarsen(kernel_ir: ModuleOp, env: TargetEnv) -> None:
     from ..optimise.pipeline import optimise_positions
 
     for kernel in _kernels(kernel_ir):
-        made = coarsened(kernel, lanes, splits_branches=env.splits_branches)
+        made = coarsened(kernel, lanes, splits_branches=env.splits_branches, loop_cap=env.loop_iteration_cap)
         if made is None:
             continue
         if WIDE not in kernel.attributes:

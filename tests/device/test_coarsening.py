@@ -452,3 +452,32 @@ def test_specialization_constants_of_coarsened_kernels(
 
     both(scale, coarsening, launch)
     np.testing.assert_array_equal(launch(scale())[1], 0.5 * x.numpy() - 2)
+
+
+def many_steps(v):
+    """So many operations that calls of it stay calls, and more rounds than a quarter of lavapipe's."""
+    for _ in range(20_000):
+        for _ in lp.static_range(12):
+            v = (v ^ (v >> 7)) * 1664525 + 1013904223
+    return v
+
+
+def test_rounds_of_functions_that_are_called_for_each_work_item(
+    device: lp.Device, coarsening: Callable[[Coarsening], None]
+):
+    def steps() -> KernelFunction:
+        @lp.kernel
+        def steps(x: lp.In[lp.u32], y: lp.Out[lp.u32]):
+            i = lp.global_id(0)
+            y[i] = many_steps(x[i]) + many_steps(~x[i])
+
+        return steps
+
+    x = lp.asarray(np.arange(8, dtype=np.uint32), device=device)
+
+    def launch(kernel: KernelFunction) -> list[np.ndarray]:
+        y = lp.zeros_like(x)
+        kernel[8](x, y)
+        return [y.numpy()]
+
+    both(steps, coarsening, launch, expects=device.target_env.loop_iteration_cap is None)

@@ -10,8 +10,11 @@ from xdsl.dialects.builtin import ModuleOp
 import lapilli as lp
 from lapilli.frontend.compile import analyse_kernels
 from lapilli.frontend.kernel import KernelFunction
+from lapilli.ir.call_graph import functions
+from lapilli.ir.dialects.kernel import is_kernel
 from lapilli.ir.target_env import TargetEnv
 from lapilli.passes.coarsen.coarsen import CoarsenPass, coarsened
+from lapilli.passes.coarsen.pure_calls import pure_calls
 from lapilli.passes.errors import PassError
 
 
@@ -310,3 +313,65 @@ def test_branches_that_work_items_disagree_about_may_be_left_out():
     assert isinstance(kernel, func.FuncOp)
     assert coarsened(kernel, 4) is not None
     assert coarsened(kernel, 4, splits_branches=False) is None
+
+
+def steps(v, n):
+    for _ in range(n):
+        v = v * 3 + 1
+    return v
+
+
+def known_steps(v):
+    for _ in range(400):
+        v = v * 3 + (v >> 5)
+    return v
+
+
+@lp.kernel
+def calls_loops(n: lp.i32, x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    y[i] = steps(x[i], n)
+
+
+@lp.kernel
+def calls_known_loops(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    y[i] = known_steps(x[i])
+
+
+@lp.kernel
+def known_loops_in_a_branch(x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    if i > 0:
+        y[i] = known_steps(x[i])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "cap", "is_coarsened"),
+    [
+        (calls_loops, None, True),
+        (calls_loops, 65535, False),
+        (calls_known_loops, 65535, True),
+        (calls_known_loops, 1000, False),  # four times 401
+        (known_loops_in_a_branch, 65535, True),
+        (known_loops_in_a_branch, 1000, False),
+    ],
+)
+def test_loops_that_run_once_for_each_work_item_stay_below_the_cap(
+    kernel: KernelFunction, cap: int | None, *, is_coarsened: bool
+):
+    disabled = () if kernel is known_loops_in_a_branch else ("inline",)
+    env = TargetEnv(lanes_per_invocation=4, loop_iteration_cap=cap, disabled_passes=disabled)
+    (image,) = analyse_kernels([kernel], env).images
+    (function,) = [op for op in functions(image.module) if is_kernel(op)]
+    assert (coarsened(function, 4, loop_cap=cap) is not None) is is_coarsened
+
+
+def test_functions_that_call_the_next_one_twice_are_measured_once_each():
+    links = [f"def f{k + 1}(v):\n    return f{k}(v) + f{k}(v + 1.0)\n" for k in range(60)]
+    text = f"import lapilli as lp\ndef f0(v):\n    return v * v\n{''.join(links)}" + (
+        "@lp.kernel\ndef k(x: lp.In[lp.f32], y: lp.Out[lp.f32]):\n    i = lp.global_id(0)\n    y[i] = f60(x[i])\n"
+    )
+    (image,) = analyse_kernels([lp.kernel_from_source(text)], TargetEnv(disabled_passes=("inline",))).images
+    (kernel,) = [op for op in functions(image.module) if is_kernel(op)]
+    assert pure_calls(kernel)["f60"].operations > 1 << 60
