@@ -6,8 +6,8 @@ these lead to the methods of `FakeDriver` of the same names.  It computes nothin
 - fails: `inject` makes the n-th call of a function return any VkResult, without doing anything;
 - runs nothing before somebody waits or asks, so that whatever is destroyed too early is seen to be in use;
 - notes in `violations` what a driver may crash on: objects that are destroyed twice, used after that, destroyed while
-  commands use them, commands in a command buffer of the wrong state, timeline semaphores that do not count up, and objects that
-  outlive their device.
+  commands use them, commands in a command buffer of the wrong state, timeline semaphores that do not count up, and
+  objects that outlive their device.
 
 After VK_ERROR_DEVICE_LOST nothing runs any more, and every call that can say so returns it (Vulkan 1.3, 5.2.3).
 """
