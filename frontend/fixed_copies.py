@@ -93,7 +93,7 @@ def element_source(fb: FunctionBuilder, value: FixedArray) -> Load | None:
     if all(leaf is leaves[0] for leaf in leaves):
         return lambda _: leaves[0]
     loads = [leaf.owner for leaf in leaves if isinstance(leaf, OpResult)]
-    if len(loads) != len(leaves) or not _is_unwritten_since(fb, loads[0]):
+    if len(loads) != len(leaves) or not _are_unwritten_since(fb, loads):
         return None
     return _of_fields(fb, loads, value.type) or _of_memory(fb, loads, value.type)
 
@@ -109,19 +109,18 @@ def _leaves(ssa: SSAValue, shape: Sequence[int]) -> list[SSAValue] | None:
     return parts
 
 
-def _is_unwritten_since(fb: FunctionBuilder, first: Operation) -> bool:
-    """Whether nothing behind an operation of the current block can have written memory."""
-    if first.parent is not fb.block:
-        return False
-    op: Operation | None = first
-    while op is not None:
+def _are_unwritten_since(fb: FunctionBuilder, loads: Sequence[Operation]) -> bool:
+    """Whether nothing behind any of these loads, which stand in any order, can have written memory."""
+    pending, op = set(loads), fb.block.last_op
+    while pending and op is not None:
         is_pure = op.name.startswith("arith.") or isinstance(
             op, LoadFieldOp | memref.LoadOp | CompositeConstructOp | CompositeExtractOp
         )
         if not is_pure:
             return False
-        op = op.next_op
-    return True
+        pending.discard(op)
+        op = op.prev_op
+    return not pending
 
 
 @dataclass(frozen=True, slots=True)
