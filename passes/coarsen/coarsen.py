@@ -87,7 +87,7 @@ def coarsened(
 
     def widened(block: Lanes) -> _Variant | None:
         made = _widened(kernel, rank, block, pure, splits_branches=splits_branches, unasked=unasked)
-        if made is None or loop_cap is None or may_run(made.function, pure, loop_cap):
+        if made is None or loop_cap is None or may_run(made.function, kernel, pure, loop_cap):
             return made
         return None
 

@@ -481,3 +481,33 @@ def test_rounds_of_functions_that_are_called_for_each_work_item(
         return [y.numpy()]
 
     both(steps, coarsening, launch, expects=device.target_env.loop_iteration_cap is None)
+
+
+def test_rounds_of_loops_that_neighbours_pass_by(device: lp.Device, coarsening: Callable[[Coarsening], None]):
+    """Written for each of them, a loop costs lavapipe rounds where nobody enters it, which nothing counts."""
+
+    def sums() -> KernelFunction:
+        @lp.kernel
+        def sums(a: lp.In[lp.i32, 2], b: lp.In[lp.i32, 2], m: lp.i32, y: lp.Out[lp.i32, 2]):
+            i, j = lp.global_id(0), lp.global_id(1)
+            total = 0
+            for r in range(a.shape[1]):
+                total += a[i, r] * b[r, j]
+                if b[r, j] > 5:
+                    for q in range(m):
+                        total += q + 1
+            y[i, j] = total
+
+        return sums
+
+    random = np.random.default_rng(5)
+    a, b = (random.integers(0, 9, shape).astype(np.int32) for shape in ((4, 12_000), (12_000, 8)))
+    arrays = [lp.asarray(array, device=device) for array in (a, b)]
+
+    def launch(kernel: KernelFunction) -> list[np.ndarray]:
+        y = lp.zeros((4, 8), lp.i32, device=device)
+        kernel[4, 8](*arrays, 1, y)
+        return [y.numpy()]
+
+    np.testing.assert_array_equal(launch(sums())[0], a @ b + (b > 5).sum(0))
+    both(sums, coarsening, launch, expects=device.target_env.loop_iteration_cap is None)
