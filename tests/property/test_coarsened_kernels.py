@@ -66,4 +66,4 @@ def test_coarsened_kernels_write_what_plain_ones_write(
             found.append(written)
             coarse += is_coarse
         assert found[0] == found[1] == found[2], f"seed {seed}, {dtype}, {shape}\n{text}"
-    assert coarse > 1, "some of them are coarsened"
+    assert coarse, "some of them are coarsened"
