@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import get_args
 
-from xdsl.dialects import gpu
 from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
@@ -23,7 +22,7 @@ from ...ir.attributes import function_type, symbol_reference
 from ...ir.call_graph import CallGraph, Function, SymbolTables, function_name, has_body
 from ...ir.create import create
 from ...ir.dialects import aspect, spirv
-from ...ir.dialects.kernel import INLINED_CALLS, GlobalRangeOp, is_kernel, kernel_parameters
+from ...ir.dialects.kernel import INLINED_CALLS, is_kernel, kernel_parameters
 from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_image import IMAGE_NAMES, ImageType
 from ...ir.dialects.kernel_reports import REPORT_NAMES, ROUND_OPS
@@ -35,6 +34,7 @@ from ...ir.narrowing import is_memref_type
 from ...ir.target_env import TargetEnv
 from ...ir.walk import operations
 from ..errors import PassError
+from ..optimise.effects import NEEDS_KERNEL
 from .external_functions import check_external, linkage_of
 from .function_lowering import FunctionLowering, Handler
 from .known_numbers import KnownNumbers
@@ -42,20 +42,6 @@ from .packed_tables import needs_block
 from .spec_constant_table import SpecConstantTable
 from .trap_state import TrapState
 from .types import TypeConverter, integer_attribute, scalar_of, with_scalar
-
-_NEEDS_KERNEL = frozenset(
-    (
-        GlobalRangeOp,
-        gpu.GlobalIdOp,
-        gpu.ThreadIdOp,
-        gpu.BlockIdOp,
-        gpu.BlockDimOp,
-        gpu.GridDimOp,
-        gpu.BarrierOp,
-    )
-)
-"""What has a meaning only inside an entry point: its arguments and its place in the launch."""
-
 
 _BARRIERS = frozenset(("gpu.barrier", "spirv.ControlBarrier", "spirv.MemoryBarrier"))
 _THREE_NUMBERS = VectorType(i32, [3])
@@ -75,7 +61,7 @@ NEEDS_KERNEL_NAMES = (
         )
     )
 )
-"""The same, by name: arrays belong to the kernel, whose `KernelInfo` tells the runtime of them."""
+"""As `NEEDS_KERNEL`, by name: arrays belong to the kernel, whose `KernelInfo` tells the runtime of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +294,7 @@ class ModuleLowering:
         )
         # No early exit: every callee is visited, so that recursion is found wherever it is.
         for op in operations(function.body):
-            if type(op) in _NEEDS_KERNEL or op.name in NEEDS_KERNEL_NAMES:
+            if type(op) in NEEDS_KERNEL or op.name in NEEDS_KERNEL_NAMES:
                 answer = True
             elif needs_block(self.env, op):
                 answer = True  # a table among the kernel's arguments

@@ -56,9 +56,8 @@ _PLACES = frozenset(("spirv.AccessChain", "spirv.InBoundsAccessChain"))
 
 def _only_writes(memory: Operation) -> list[Operation]:
     """Returns the stores to private memory that nothing reads, and what computes their places, users first."""
-    if (
-        memory.name not in _PRIVATE or memory.operands
-    ):  # a length that is computed is an error of the lowering
+    # A length that is computed is an error of the lowering, which must see it.
+    if memory.name not in _PRIVATE or memory.operands:
         return []
     found: list[Operation] = []
     pending = [memory]

@@ -12,7 +12,7 @@ from xdsl.traits import IsTerminator, NoMemoryEffect, Pure
 
 from ...ir.attribute_values import integer
 from ...ir.call_graph import functions
-from ...ir.dialects.kernel import OPT_LEVEL
+from ...ir.dialects.kernel import OPT_LEVEL, GlobalRangeOp
 from ...ir.dialects.kernel_reports import REPORT_NAMES
 from ...ir.narrowing import is_array_attribute
 from ...ir.walk import block_operations, operations, region_blocks
@@ -29,6 +29,18 @@ WORK_ITEM_IDS = (
     gpu.NumSubgroupsOp,
     gpu.SubgroupSizeOp,
 )
+NEEDS_KERNEL = frozenset(
+    (
+        GlobalRangeOp,
+        gpu.GlobalIdOp,
+        gpu.ThreadIdOp,
+        gpu.BlockIdOp,
+        gpu.BlockDimOp,
+        gpu.GridDimOp,
+        gpu.BarrierOp,
+    )
+)
+"""What has a meaning only inside an entry point: its arguments and its place in the launch."""
 _PURE_NAMES = frozenset(("kernel.global_range", "spec_constant.get", "arith.extsi", "arith.remui"))
 """Beside the classes that say so themselves, as these two of xDSL do not."""
 _REMOVABLE_NAMES = frozenset(

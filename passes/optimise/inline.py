@@ -29,7 +29,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects import gpu
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i32
 from xdsl.passes import ModulePass
 
@@ -44,27 +43,18 @@ from ...ir.dialects.kernel import (
     UNIFORM_RESULTS,
     WIDE,
     Function,
-    GlobalRangeOp,
     is_kernel,
 )
 from ...ir.dialects.kernel_image import ImageType
 from ...ir.walk import operations
 from ..aspect_usage import AspectUsage, Use
 from ..inline_call import inline_call, move_body
+from .effects import NEEDS_KERNEL
 
 SHORT = 40
 """Operations of a helper that is inlined wherever it is called."""
 MOST_OPERATIONS = 2000
 """Of a function, up to which bodies are put into it; calls beyond stay for the lowering."""
-_OF_KERNELS = (
-    GlobalRangeOp,
-    gpu.GlobalIdOp,
-    gpu.ThreadIdOp,
-    gpu.BlockIdOp,
-    gpu.BlockDimOp,
-    gpu.GridDimOp,
-    gpu.BarrierOp,
-)
 
 
 def inline(module: ModuleOp, usage: AspectUsage, *, level: int, excluded: Collection[int]) -> None:
@@ -108,6 +98,7 @@ class _Inliner:
     sizes: dict[Function, int] = field(default_factory=dict[Function, int])
     bodies: dict[Function, int] = field(default_factory=dict[Function, int])
     """How many bodies were put into a function, with those within these."""
+    wanted: dict[Function, bool] = field(default_factory=dict[Function, bool])
     inlined: set[Function] = field(default_factory=set[Function])
 
     def copy_bodies(self, graph: CallGraph) -> None:
@@ -117,8 +108,7 @@ class _Inliner:
         for function in order:
             for call in graph.calls[function]:
                 callee = call.callee
-                is_wanted = counts[callee] > 1 and (self._size(callee) <= SHORT or _must_be_inlined(callee))
-                if is_wanted and self._may_inline(function, callee):
+                if counts[callee] > 1 and self._is_wanted(callee) and self._may_inline(function, callee):
                     inline_call(call.op, callee)
                     self._note(function, callee)
 
@@ -141,6 +131,12 @@ class _Inliner:
         for function in self.inlined - graph.reachable(entry_points(module)):
             function.detach()
             function.erase()
+
+    def _is_wanted(self, callee: Function) -> bool:
+        """Whether a function that is called several times is inlined if it may be."""
+        if callee not in self.wanted:
+            self.wanted[callee] = self._size(callee) <= SHORT or _must_be_inlined(callee)
+        return self.wanted[callee]
 
     def _note(self, function: Function, callee: Function) -> None:
         self.sizes[function] = self._size(function) + self._size(callee) - 1
@@ -219,5 +215,5 @@ def _must_be_inlined(function: Function) -> bool:
     return (
         len(type_.outputs) > 1
         or any(isinstance(input_, MemRefType | ImageType) for input_ in type_.inputs)
-        or any(isinstance(op, _OF_KERNELS) for op in operations(function.body))
+        or any(type(op) in NEEDS_KERNEL for op in operations(function.body))
     )
