@@ -276,8 +276,26 @@ def scalar_type(spelling: str) -> ScalarType:
     return SCALAR_TYPES[spelling]
 
 
+class ShapedType(Type):
+    """Base of the fixed arrays: of numbers, and of vectors and structs."""
+
+    __slots__ = ()
+    shape: tuple[int, ...]
+    """Lengths, slowest dimension first."""
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+
 @dataclass(frozen=True, repr=False)
-class FixedArrayType(Type):
+class FixedArrayType(ShapedType):
     """A value of fixed shape (SYCL's ``marray``), C order.
 
     Made by ``lp.FixedArray[element, n, …]``.
@@ -294,16 +312,6 @@ class FixedArrayType(Type):
     def spelling(self) -> str:
         """``FixedArray[f32, 3, 3]``."""
         return f"FixedArray[{self.element.spelling}, {', '.join(map(str, self.shape))}]"
-
-    @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:

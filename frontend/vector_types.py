@@ -7,7 +7,6 @@ every program loads this file: one of its own would be read at every start.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,6 +18,7 @@ from .types import (
     VECTOR_SIZES,
     FixedArrayType,
     ScalarType,
+    ShapedType,
     Type,
     TypeSpelling,
     integer_of,
@@ -86,7 +86,7 @@ class VecType(Type):
 
 
 @dataclass(frozen=True, repr=False)
-class CompositeArrayType(Type):
+class CompositeArrayType(ShapedType):
     """A value of fixed shape whose elements are vectors or structs, C order.
 
     In memory its elements follow each other; in kernels it is a fixed array of each component or member (`members`).
@@ -112,16 +112,6 @@ class CompositeArrayType(Type):
         if isinstance(self.element, VecType):
             return self.element.element, (*self.shape, self.element.size)
         return self.element, self.shape
-
-    @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return math.prod(self.shape)
 
     @property
     def itemsize(self) -> int:
