@@ -68,21 +68,21 @@ assert all(hasattr(python_builtins, name) for name in BUILTINS)
 
 
 def expect_count(
-    fb: FunctionBuilder, node: ast.Call, arguments: list[Value], name: str, low: int, high: int
+    fb: FunctionBuilder, node: ast.Call, arguments: list[Value], name: str, low: int, high: int | None
 ) -> None:
     """Checks how many arguments a call has.
 
     Raises:
-        CompileError: fewer than `low` or more than `high`.
+        CompileError: fewer than `low` or more than `high`, where there is a most.
     """
-    if low <= len(arguments) <= high:
+    if low <= len(arguments) and (high is None or len(arguments) <= high):
         return
-    wanted = str(low) if low == high else f"{low} to {high}"
+    wanted = str(low) if low == high else f"{low} or more" if high is None else f"{low} to {high}"
     raise fb.error(
         node,
         f"{name} takes {wanted} argument{'' if high == 1 else 's'}, found {len(arguments)}",
         "LP2045",
-        hint=_signature_hint(name, len(arguments)),
+        hint=_signature_hint(name),
     )
 
 
@@ -93,12 +93,10 @@ _SIGNATURES = {
 }
 
 
-def _signature_hint(name: str, count: int) -> str | None:
+def _signature_hint(name: str) -> str | None:
     """Returns how a function is called, or what to write where Python's takes more than that of kernels."""
     from .intrinsic_texts import TEXTS  # only for messages
 
-    if name == "lp.math.hypot" and count > 2:
-        return "write lp.math.length(lp.f32x3(x, y, z))"
     found = TEXTS.get(name.removeprefix("lp."))
     return _SIGNATURES.get(name) if found is None else f"it is {found[0]}"
 

@@ -42,6 +42,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "atomic": ("order", "scope"),
     "group": ("op", "lane"),
     "math.isclose": ("rel_tol", "abs_tol"),
+    "math.prod": ("start",),
     "sub_group": ("op", "lane"),
 }
 """Keyword arguments that intrinsics, or all of a namespace, read themselves."""

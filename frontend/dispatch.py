@@ -52,10 +52,14 @@ _FILES = {
     "iterators": "builtins.enumerate builtins.zip",
     "local_arrays": "local private",
     "math_functions": "math",
-    "math_integers": "popcount clz ctz reverse_bits math.mul_hi math.add_carry math.gcd math.lcm math.isqrt",
+    "math_integers": (
+        "popcount clz ctz reverse_bits math.mul_hi math.add_carry math.gcd math.lcm math.isqrt math.comb "
+        "math.factorial math.perm"
+    ),
     "math_mixing": (
         "math.fma math.mix math.clamp math.smoothstep math.step math.sign math.fract math.degrees math.radians"
     ),
+    "math_sequences": "math.prod",
     "sub_groups": "sub_group",
     "vectors": "math.dot math.length math.dist math.normalize math.cross",
 }

@@ -134,7 +134,7 @@ _REAL_FUNCTIONS = {
     "fract(x)": "x - floor(x).",
     "frexp(x)": "(m, e) with x == m * 2**e and m from 0.5 to below 1.",
     "gamma(x)": "The gamma function.",
-    "hypot(x, y)": "sqrt(x * x + y * y), without overflow in between.",
+    "hypot(x, *others)": "sqrt(x * x + y * y + …), without overflow in between.",
     "isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0)": "Whether a and b are that near, as in Python.",
     "isfinite(x)": "Whether x is neither infinite nor NaN.",
     "isinf(x)": "Whether x is infinite.",
@@ -163,18 +163,24 @@ _REAL_FUNCTIONS = {
     "ulp(x)": "The distance from x to the next larger number of its type.",
 }
 
+_WRAPPED = "modulo 2**bits of the type; 0 where k is above n or one is below 0."
+
 _OTHER_MATH = {
     "add_carry(a, b)": "(sum, carry): the sum of two integers of one type, and the carry out of its highest bit.",
     "clamp(x, low, high)": "min(max(x, low), high), in the type of the arguments; of vectors by component.",
+    "comb(n, k)": f"The ways to choose k of n things, {_WRAPPED}",
     "cross(a, b)": "The cross product of two vectors of three components.",
-    "dist(a, b)": "length(a - b).",
+    "dist(a, b)": "length(a - b) of two vectors, or of two tuples of as many numbers.",
     "dot(a, b)": "The sum of the products of the components of two vectors.",
-    "gcd(a, b)": "The greatest common divisor of two integers, not negative.",
+    "factorial(n)": "1 * 2 * … * n, modulo 2**bits of the type; 0 below 0.",
+    "gcd(a, *others)": "The greatest common divisor of integers, not negative.",
     "isqrt(n)": "The whole part of the square root of an integer; 0 below 0.",
-    "lcm(a, b)": "The least common multiple of two integers, not negative.",
+    "lcm(a, *others)": "The least common multiple of integers, not negative.",
     "length(v)": "The square root of dot(v, v).",
     "mul_hi(a, b)": "The upper half of the bits of the product of two integers of one type.",
     "normalize(v)": "v / length(v).",
+    "perm(n, k=n)": f"n * (n - 1) * … of k factors, {_WRAPPED}",
+    "prod(values, *, start=1)": "The product of start and the items of a tuple, vector, shape or fixed array.",
     "sign(x)": "-1, 0 or 1 in the type of x; a zero keeps its sign, NaN gives 0; of vectors by component.",
 }
 

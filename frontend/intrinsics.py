@@ -72,10 +72,10 @@ class Namespace:
 
 MATH_FUNCTIONS: Final = (
     "acos", "acosh", "add_carry", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clamp",
-    "copysign", "cos", "cosh", "cross", "degrees", "dist", "dot", "erf", "erfc", "exp", "exp2", "expm1",
-    "fabs", "floor", "fma", "fmod", "fract", "frexp", "gamma", "gcd", "hypot", "isclose", "isfinite", "isinf",
-    "isnan", "isqrt", "lcm", "ldexp", "length", "lgamma", "log", "log10", "log1p", "log2", "mix",
-    "modf", "mul_hi", "nextafter", "normalize", "pow", "radians", "remainder", "rsqrt", "sign", "sin",
+    "comb", "copysign", "cos", "cosh", "cross", "degrees", "dist", "dot", "erf", "erfc", "exp", "exp2", "expm1",
+    "fabs", "factorial", "floor", "fma", "fmod", "fract", "frexp", "gamma", "gcd", "hypot", "isclose", "isfinite",
+    "isinf", "isnan", "isqrt", "lcm", "ldexp", "length", "lgamma", "log", "log10", "log1p", "log2", "mix",
+    "modf", "mul_hi", "nextafter", "normalize", "perm", "pow", "prod", "radians", "remainder", "rsqrt", "sign", "sin",
     "sinh", "smoothstep", "sqrt", "step", "tan", "tanh", "trunc", "ulp",
 )  # fmt: skip
 """Names of the functions of ``lp.math``."""

@@ -189,9 +189,9 @@ def compile_fabs(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) ->
     return literal or absolute(fb, float_operands(fb, node, arguments, 1)[0], node)
 
 
-@intrinsic("math.atan2", "math.hypot", "math.remainder")
+@intrinsic("math.atan2", "math.remainder")
 def compile_binary_function(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``atan2(y, x)``, ``hypot(x, y)`` and ``remainder(x, y)`` (IEEE 754)."""
+    """Compiles ``atan2(y, x)`` and ``remainder(x, y)`` (IEEE 754)."""
     name = _name(fb)
     literal = folded(name, arguments)
     if literal is not None:
@@ -200,6 +200,20 @@ def compile_binary_function(fb: FunctionBuilder, node: ast.Call, arguments: list
     if name == "atan2" and name in fb.module.device_functions and operands[0].type is not F64:
         return _binary(fb, math.Atan2Op, *operands)
     return library(fb, name, operands, node)
+
+
+@intrinsic("math.hypot")
+def compile_hypot(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``hypot(x, y, …)``, of one number its absolute value."""
+    expect_count(fb, node, arguments, "lp.math.hypot", 1, None)
+    literal = folded("hypot", arguments)
+    if literal is not None:
+        return literal
+    first, *others = float_operands(fb, node, arguments, len(arguments))
+    result = absolute(fb, first, node)
+    for value in others:
+        result = library(fb, "hypot", [result, value], node)
+    return result
 
 
 @intrinsic("math.fmod")
@@ -301,17 +315,11 @@ def compile_parts(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -
 
 @intrinsic("math.nextafter", "math.ulp")
 def compile_neighbours(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``nextafter(x, y)`` and ``ulp(x)`` of f32 and f64."""
+    """Compiles ``nextafter(x, y)`` and ``ulp(x)``."""
     name = _name(fb)
     operands = float_operands(fb, node, arguments, 2 if name == "nextafter" else 1)
-    if operands[0].type.bits == 16:
-        raise fb.error(
-            node,
-            f"lp.math.{name} takes lp.f32 or lp.f64, found {describe(operands[0])}",
-            "LP2033",
-            hint="reinterpret the bits: lp.bitcast(x, lp.i16)",
-        )
-    return library(fb, name, operands, node)
+    scalar = operands[0].type
+    return library(fb, name if scalar.bits > 16 else f"{name}_{scalar.name}", operands, node)
 
 
 @intrinsic("math.isclose")

@@ -1,14 +1,19 @@
-"""Functions of integers: popcount, clz, ctz, reverse_bits, and of ``lp.math`` mul_hi, add_carry, gcd, lcm, isqrt."""
+"""Functions of integers: popcount, clz, ctz, reverse_bits, and of ``lp.math`` mul_hi, add_carry and Python's own.
+
+What they give of literals are literals again, as with functions of floats.
+"""
 
 from __future__ import annotations
 
 import ast
+import math as python_math
+from collections.abc import Callable
 
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
 from ..ir.dialects.spirv.bit import BitReverseOp
-from .arithmetic import binary, common_type
+from .arithmetic import absolute, binary, common_type
 from .builtins import expect_count, numbers
 from .conversions import CMPI, adapt, convert
 from .dispatch import intrinsic
@@ -16,7 +21,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import BOOL, I32, INDEX_TYPE, ir_type
 from .math_library_calls import call_library
 from .types import SCALAR_TYPES, u32, u64
-from .values import Scalar, Tuple, Value, describe
+from .values import Scalar, Tuple, Value, constant, describe
 
 _COUNTS: dict[str, type[Operation]] = {
     "popcount": math.CtPopOp,
@@ -129,20 +134,64 @@ def compile_add_carry(fb: FunctionBuilder, node: ast.Call, arguments: list[Value
     return Tuple((Scalar(scalar, total), convert(fb, Scalar(BOOL, carry), scalar)))
 
 
+_OF_PYTHON: dict[str, tuple[int, int, Callable[..., int]]] = {
+    "comb": (2, 2, python_math.comb),
+    "factorial": (1, 1, python_math.factorial),
+    "isqrt": (1, 1, python_math.isqrt),
+    "perm": (1, 2, python_math.perm),
+}
+"""Functions of Python's math: the fewest and the most arguments, and what they give of literals."""
+_LARGEST_LITERAL = 1000
+"""Of larger ones Python takes its time over numbers that no type holds."""
+
+
+@intrinsic(*(f"math.{name}" for name in _OF_PYTHON))
+def compile_of_python(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``comb(n, k)``, ``factorial(n)``, ``isqrt(n)`` and ``perm(n, k)``, the last also without k."""
+    name = fb.callee.removeprefix("math.")
+    low, high, function = _OF_PYTHON[name]
+    expect_count(fb, node, arguments, f"lp.{fb.callee}", low, high)
+    literal = _folded(function, arguments)
+    if literal is not None:
+        return literal
+    operands = _integers(fb, node, arguments, len(arguments))
+    return _library(fb, "factorial" if name == "perm" and len(operands) == 1 else name, operands, node)
+
+
 @intrinsic("math.gcd", "math.lcm")
 def compile_divisor(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``gcd(a, b)`` and ``lcm(a, b)``."""
-    operands = _integers(fb, node, arguments, 2)
-    return _library(fb, operands, node)
+    """Compiles ``gcd(a, b, …)`` and ``lcm(a, b, …)``, of one number its absolute value."""
+    name = fb.callee.removeprefix("math.")
+    expect_count(fb, node, arguments, f"lp.{fb.callee}", 1, None)
+    literal = _folded(getattr(python_math, name), arguments)
+    if literal is not None:
+        return literal
+    first, *others = _integers(fb, node, arguments, len(arguments))
+    result = absolute(fb, first, node)
+    for value in others:
+        result = _library(fb, name, [result, value], node)
+    return result
 
 
-@intrinsic("math.isqrt")
-def compile_isqrt(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``isqrt(n)``: the square root rounded down."""
-    return _library(fb, _integers(fb, node, arguments, 1), node)
+def _folded(function: Callable[..., int], arguments: list[Value]) -> Scalar | None:
+    """Returns a function of literals; None of others, and where Python raises."""
+    literals = [
+        v.const for v in arguments if isinstance(v, Scalar) and v.is_weak and isinstance(v.const, int)
+    ]
+    is_large = function in (python_math.comb, python_math.factorial, python_math.perm) and any(
+        value > _LARGEST_LITERAL for value in literals
+    )
+    if is_large or len(literals) != len(arguments):
+        return None
+    try:
+        return constant(function(*literals))
+    except ValueError:
+        return None
 
 
-def _library(fb: FunctionBuilder, operands: list[Scalar], node: ast.Call) -> Value:
+def _library(fb: FunctionBuilder, name: str, operands: list[Scalar], node: ast.Call) -> Scalar:
     if fb.is_dry:
         return Scalar(operands[0].type)
-    return call_library(fb, fb.callee.removeprefix("math."), operands, node)
+    result = call_library(fb, name, operands, node)
+    assert isinstance(result, Scalar), describe(result)
+    return result

@@ -38,16 +38,21 @@ _MODULES = {
     "inverse_trigonometric": "asin acos atan atan2",
     "power": "pow cbrt",
     "closeness": "isclose",
+    "combinations": "comb factorial perm",
     "distance": "hypot",
     "error_function": "erf erfc",
     "gamma_function": "gamma lgamma",
     "remainders": "remainder",
-    "parts": "frexp ldexp modf nextafter ulp",
+    "neighbours": "nextafter nextafter_bf16 nextafter_f16 ulp ulp_bf16 ulp_f16",
+    "parts": "frexp ldexp modf",
     "integers": "gcd lcm isqrt mul_hi",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
-_OF_ANY_TYPE = ("gcd", "isclose", "isqrt", "lcm")
-"""Functions that are not written for one type each."""
+_OF_ANY_TYPE = (
+    *("comb", "factorial", "gcd", "isclose", "isqrt", "lcm", "perm"),
+    *("nextafter_bf16", "nextafter_f16", "ulp_bf16", "ulp_f16"),
+)
+"""Functions that are not written for one type each, or say which themselves: f32 computes what is narrower."""
 _WITHOUT_BRANCHES = frozenset(("sin_f32", "cos_f32", "tan_f32"))
 """Functions that are there once more, as ``…_general``, for devices that run all branches."""
 

@@ -79,13 +79,15 @@ _MEMORY_SCOPES = {
 
 
 _MEMORY = "write lp.private.array(shape, dtype) for memory of one work-item, lp.local.array for the group's"
-_COMPUTED_OUTSIDE = "compute it outside of the kernel: numbers around a kernel are constants of its code"
 _LIMITS = "bind it to a name outside of the kernel: LARGEST = np.finfo(np.float32).max"
 _TIMES = "measure on the host: event.elapsed_ns of a queue made with profiling=True"
 _FUNCTIONS = {
     **dict.fromkeys(("array", "empty", "full", "ones", "zeros"), _MEMORY),
-    **dict.fromkeys(("cumsum", "fsum", "mean", "prod", "sum", "sumprod"), IN_A_LOOP),
-    **dict.fromkeys(("comb", "factorial", "perm"), _COMPUTED_OUTSIDE),
+    **dict.fromkeys(("cumsum", "fsum", "mean", "sum"), IN_A_LOOP),
+    "sumprod": "write lp.math.dot(a, b) of two vectors, or add up the products in a loop",
+    "signbit": "write lp.math.copysign(1.0, x) < 0.0",
+    "isnormal": "compare with the least normal number: lp.math.isfinite(x) and abs(x) >= 2.0**-126 of an f32",
+    "issubnormal": "compare with the least normal number: x != 0.0 and abs(x) < 2.0**-126 of an f32",
     **dict.fromkeys(("finfo", "iinfo"), _LIMITS),
     **dict.fromkeys(("monotonic", "perf_counter", "perf_counter_ns", "time", "time_ns"), _TIMES),
     **dict.fromkeys(

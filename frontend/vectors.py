@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from .arithmetic import binary
 from .builtins import expect_count
+from .composite_arrays import is_array
 from .composites import build_value
 from .conversions import convert
 from .dispatch import INTRINSICS, intrinsic
@@ -18,7 +20,9 @@ from .values import Composite, FixedArray, Scalar, Tuple, Value, constant, descr
 from .vector_operators import by_component, vector_of
 from .vector_types import CompositeArrayType, VecType
 
-_NOT_BY_COMPONENT = frozenset(("math.dot", "math.length", "math.normalize", "math.cross", "math.dist"))
+_NOT_BY_COMPONENT = frozenset(
+    ("math.dot", "math.length", "math.normalize", "math.cross", "math.dist", "math.prod")
+)
 _BY_COMPONENT = (
     "builtins.min",
     "builtins.max",
@@ -135,9 +139,9 @@ def _vectors(
     return found
 
 
-def _dot(fb: FunctionBuilder, left: Composite, right: Composite, node: ast.AST) -> Value:
+def _dot(fb: FunctionBuilder, left: Sequence[Value], right: Sequence[Value], node: ast.AST) -> Value:
     total: Value | None = None
-    for a, b in zip(left.items, right.items, strict=True):
+    for a, b in zip(left, right, strict=True):
         product = binary(fb, "Mult", a, b, node)
         total = product if total is None else binary(fb, "Add", total, product, node)
     assert total is not None
@@ -148,11 +152,11 @@ def _dot(fb: FunctionBuilder, left: Composite, right: Composite, node: ast.AST) 
 def compile_dot(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``lp.math.dot(a, b)``: the sum of the products of the components, first to last."""
     left, right = _vectors(fb, node, arguments, 2)
-    return _dot(fb, left, right, node)
+    return _dot(fb, left.items, right.items, node)
 
 
-def _length(fb: FunctionBuilder, vector: Composite, node: ast.Call) -> Value:
-    square = _dot(fb, vector, vector, node)
+def _length(fb: FunctionBuilder, items: Sequence[Value], node: ast.Call) -> Value:
+    square = _dot(fb, items, items, node)
     outer, fb.callee = fb.callee, "math.sqrt"
     result = INTRINSICS["math.sqrt"](fb, node, [square])
     fb.callee = outer
@@ -162,23 +166,24 @@ def _length(fb: FunctionBuilder, vector: Composite, node: ast.Call) -> Value:
 @intrinsic("math.length")
 def compile_length(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``lp.math.length(v)``: the square root of the sum of squares."""
-    return _length(fb, _vectors(fb, node, arguments, 1)[0], node)
+    return _length(fb, _vectors(fb, node, arguments, 1)[0].items, node)
 
 
 @intrinsic("math.dist")
 def compile_dist(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``lp.math.dist(a, b)``: the length of a - b."""
-    a, b = _vectors(fb, node, arguments, 2)
-    difference = by_component(fb, [a, b], node, "lp.math.dist", lambda v: binary(fb, "Sub", v[0], v[1], node))
-    assert isinstance(difference, Composite), describe(difference)
-    return _length(fb, difference, node)
+    """Compiles ``lp.math.dist(a, b)``: the length of a - b, of vectors or as in Python of tuples."""
+    points = [value.items for value in arguments if isinstance(value, Tuple) and not is_array(value)]
+    is_tuples = not all(isinstance(value, Composite) for value in arguments)
+    if not (is_tuples and len(arguments) == len(points) == 2 and len(points[0]) == len(points[1]) > 0):
+        points = [vector.items for vector in _vectors(fb, node, arguments, 2)]
+    return _length(fb, [binary(fb, "Sub", a, b, node) for a, b in zip(*points, strict=True)], node)
 
 
 @intrinsic("math.normalize")
 def compile_normalize(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``lp.math.normalize(v)``: v / length(v)."""
     (vector,) = _vectors(fb, node, arguments, 1)
-    length = _length(fb, vector, node)
+    length = _length(fb, vector.items, node)
     return by_component(
         fb, [vector, length], node, "lp.math.normalize", lambda v: binary(fb, "Div", v[0], v[1], node)
     )

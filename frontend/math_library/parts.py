@@ -1,4 +1,4 @@
-"""Functions that take numbers apart by their bits, or put them together: frexp, ldexp, modf, nextafter, ulp."""
+"""Functions that take numbers apart by their bits, or put them together: frexp, ldexp, modf."""
 
 from __future__ import annotations
 
@@ -65,47 +65,3 @@ def modf_f32(x: lp.f32) -> Any:
 def modf_f64(x: lp.f64) -> Any:
     """The fraction and the whole part."""
     return modf(x)
-
-
-def nextafter(x: Any, y: Any, form: Any) -> Any:
-    """The number after x on the way to y: its bits count up away from zero."""
-    real = form[0]
-    bits = form[1]
-    pattern = lp.bitcast(x, bits)
-    is_away = (x < y) == (x > 0.0)
-    step = lp.select(is_away, pattern + 1, pattern - 1)
-    smallest = lp.math.copysign(lp.bitcast(bits(1), real), y)
-    result = lp.select(x == 0.0, smallest, lp.bitcast(step, real))
-    result = lp.select(x == y, y, result)
-    return lp.select((x != x) | (y != y), lp.math.nan, result)
-
-
-def nextafter_f32(x: lp.f32, y: lp.f32) -> lp.f32:
-    """The number after x on the way to y."""
-    return nextafter(x, y, F32)
-
-
-def nextafter_f64(x: lp.f64, y: lp.f64) -> lp.f64:
-    """The number after x on the way to y."""
-    return nextafter(x, y, F64)
-
-
-def ulp(x: Any, form: Any) -> Any:
-    """The difference between |x| and the number after it; for the largest, to the one before it."""
-    real = form[0]
-    bits = form[1]
-    a = abs(x)
-    pattern = lp.bitcast(a, bits)
-    above = lp.bitcast(pattern + 1, real)
-    step = lp.select(above < lp.math.inf, above - a, a - lp.bitcast(pattern - 1, real))
-    return lp.select(a < lp.math.inf, step, a)
-
-
-def ulp_f32(x: lp.f32) -> lp.f32:
-    """The value of the last bit of x."""
-    return ulp(x, F32)
-
-
-def ulp_f64(x: lp.f64) -> lp.f64:
-    """The value of the last bit of x."""
-    return ulp(x, F64)
