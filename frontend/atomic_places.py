@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -51,15 +52,31 @@ def atomic_place(fb: FunctionBuilder, node: ast.expr, array: Array, index: Value
     return AtomicPlace(element, path, kind)
 
 
-def part_hint(array: Array, found: Type) -> str:
-    """Returns how to name a number inside of a value that is none."""
-    index = "i" if array.type.ndim == 1 else ", ".join("ijk"[: array.type.ndim])
-    if found is array.type.element and isinstance(found, StructType):
-        return f'name a field: ({index}, "{found.fields[0].name}")'
-    if found is array.type.element and isinstance(found, VecType):
-        return f'name a component: ({index}, "x")'
-    if found is not array.type.element and not isinstance(found, ScalarType):
-        return "go on to a number inside of it: a field by its name, an element by its index"
+_STEP = re.compile(r"[\w]+|[^\w]+")
+"""What a text such as ``bins[3].count`` consists of: names and numbers, and what is between them."""
+
+
+def _as_item(step: re.Match[str]) -> str:
+    """Returns a step as it stands in the tuple of a place, or the gap to the next."""
+    word = step.group()
+    return f'"{word}"' if word.isidentifier() else word if word.isdigit() else " "
+
+
+def part_hint(node: ast.expr, found: Type) -> str:
+    """Returns how to name a number inside of a value that is none.
+
+    Args:
+        node: what was written for the place.
+        found: the type of what is there.
+    """
+    steps = node.elts if isinstance(node, ast.Tuple) else [node]
+    way = ", ".join(ast.unparse(step).replace("'", '"') for step in steps)
+    if isinstance(found, StructType):
+        return f'name a field: ({way}, "{found.fields[0].name}")'
+    if isinstance(found, VecType):
+        return f'name a component: ({way}, "x")'
+    if isinstance(found, FixedArrayType | CompositeArrayType):
+        return f"give the index of an element: ({way}, k)"
     return "keep what is updated so in an array of numbers"
 
 
@@ -101,8 +118,12 @@ def _step(fb: FunctionBuilder, kind: Type, value: Value, node: ast.expr) -> tupl
         if position is not None:
             return position, kind.fields[position].type
         members = ", ".join(f.name for f in kind.fields)
+        steps = ", ".join(_STEP.sub(_as_item, name).split()) if "." in name or "[" in name else ""
         raise fb.error(
-            node, f"struct '{kind.name}' has no member '{name}'", "LP2046", hint=f"it has {members}"
+            node,
+            f"struct '{kind.name}' has no member '{name}'",
+            "LP2046",
+            hint=f"name each step by itself: (i, {steps})" if steps else f"it has {members}",
         )
     if name is not None and isinstance(kind, VecType):
         position = COMPONENTS.find(name) if len(name) == 1 else -1

@@ -51,7 +51,7 @@ def compile_atomic(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
             node,
             f"lp.atomic.{name} takes {expected} arguments by position, found {len(arguments)}",
             "LP2045",
-            hint=f"write lp.atomic.{name}({_USAGE.get(name, 'a, i, v')})",
+            hint=f"write lp.atomic.{name}({_usage(node, name)})",
         )
     array = _array(fb, node, arguments[0], name)
     place = atomic_place(fb, node.args[1], array, arguments[1])
@@ -72,6 +72,13 @@ def compile_atomic(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) 
     op = _operation(fb, name, scalar, values, place, order, scope)
     fb.append(op)
     return _result(fb, op, scalar)
+
+
+def _usage(node: ast.Call, name: str) -> str:
+    """Returns the arguments of an atomic, those of the user's where an element was given for array and index."""
+    usage = _USAGE.get(name, "a, i, v")
+    place = _place_text(node.args[0]) if node.args and len(node.args) == _COUNTS.get(name, 3) - 1 else None
+    return usage.replace("a, i", place) if place is not None else usage
 
 
 def _is_byte(scalar: ScalarType, place: AtomicPlace) -> bool:
@@ -106,7 +113,7 @@ def _array(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Arra
             "LP2033",
             hint="a private array belongs to one work-item: change it as any other variable"
             if isinstance(value, LocalArray)
-            else f"name the array and the index: lp.atomic.{name}(a, i, …)",
+            else f"name the array and the place: lp.atomic.{name}({_place_text(part) or 'a, i'}, …)",
         )
     if not (value.type.is_readable and value.type.is_writable):
         raise fb.error(
@@ -118,6 +125,21 @@ def _array(fb: FunctionBuilder, node: ast.Call, value: Value, name: str) -> Arra
     return value
 
 
+def _place_text(node: ast.expr) -> str | None:
+    """Returns ``a, (i, "p", "x")`` for ``a[i].p.x``, None for what is no part of an element."""
+    steps: list[str] = []
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Attribute):
+            steps.insert(0, f'"{node.attr}"')
+        else:
+            indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            steps[:0] = [ast.unparse(index) for index in indices]
+        node = node.value
+    if not isinstance(node, ast.Name) or not steps:
+        return None
+    return f"{node.id}, {steps[0] if len(steps) == 1 else '(' + ', '.join(steps) + ')'}"
+
+
 def _checked_type(fb: FunctionBuilder, node: ast.Call, place: AtomicPlace, name: str) -> ScalarType:
     """Returns the type of what is changed; CompileError where there are no atomics on it."""
     found, array = place.type, place.element.array
@@ -126,7 +148,7 @@ def _checked_type(fb: FunctionBuilder, node: ast.Call, place: AtomicPlace, name:
             node.args[1] if place.path else node.args[0],
             f"lp.atomic.{name} works on numbers, found {found!r} in '{array.name}'",
             "LP2033",
-            hint=part_hint(array, found),
+            hint=part_hint(node.args[1], found),
         )
     if found is BOOL and name in _NUMBERS_ONLY:
         raise fb.error(

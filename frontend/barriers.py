@@ -134,6 +134,12 @@ def add_barrier(fb: FunctionBuilder, node: ast.AST, op: Operation) -> None:
     fb.module.barriers[fb.location()] = fb.source, node
 
 
+_MOVE_HINT = "move it out of the condition or loop, and keep only the other statements inside"
+_AGREE_HINT = (
+    "an atomic may tell each work-item something else: test what one tells all, lp.group.broadcast(v)"
+)
+
+
 def check_barriers(builder: ModuleBuilder, module: ModuleOp) -> None:
     """Raises where a barrier stands under a condition, or in a loop, that depends on the work-item.
 
@@ -142,7 +148,7 @@ def check_barriers(builder: ModuleBuilder, module: ModuleOp) -> None:
     """
     if not builder.barriers:
         return
-    from ..ir.divergence import divergent_barriers
+    from ..ir.divergence import divergent_barriers, is_of_atomics
 
     for finding in divergent_barriers(module):
         location = finding.barrier.location
@@ -156,6 +162,6 @@ def check_barriers(builder: ModuleBuilder, module: ModuleOp) -> None:
             node,
             "not every work-item of the work-group reaches this barrier or group function",
             code="LP2056",
-            hint="move it out of the condition or loop, and keep only the other statements inside",
+            hint=_AGREE_HINT if is_of_atomics(finding.control) else _MOVE_HINT,
             notes=[note],
         )

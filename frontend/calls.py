@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from xdsl.dialects import arith
 
 from .builtins import BuiltinFunction
+from .composite_arrays import is_array
 from .conversions import condition, convert
 from .dispatch import INTRINSICS, expression
 from .externals import ExternalFunction
@@ -23,7 +24,18 @@ from .specialization import read_specialization
 from .struct_types import StructType, value_type_of
 from .structs import construct_fixed_array, construct_struct
 from .types import FixedArrayType, ScalarType, scalar_of
-from .values import BoundMethod, Composite, Image, Scalar, Static, Value, constant, describe, number_hint
+from .values import (
+    BoundMethod,
+    Composite,
+    FixedArray,
+    Image,
+    Scalar,
+    Static,
+    Value,
+    constant,
+    describe,
+    number_hint,
+)
 from .vector_memory import call_vector_member
 from .vector_types import CompositeArrayType, VecType
 from .vectors import by_component, construct, works_by_component
@@ -49,6 +61,9 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 
 _SPECIAL_METHODS = {"builtins.abs": "__abs__", "builtins.len": "__len__", "builtins.round": "__round__"}
 """Methods of structs that builtins call."""
+
+_OF_SEVERAL_RESULTS = ("math.add_carry", "math.frexp", "math.modf")
+"""Functions whose results are tuples: of vectors a tuple of vectors, of fixed arrays none."""
 
 _KEYWORD_HINTS = {
     "key": "write the choice out: a if abs(a) > abs(b) else b",
@@ -182,10 +197,20 @@ def _call_intrinsic(fb: FunctionBuilder, node: ast.Call, obj: object, name: str)
         if result is not None:
             return result
     fb.callee = name
+    if any(isinstance(a, FixedArray) or is_array(a) for a in arguments) and _works_by_element(
+        name, len(arguments)
+    ):
+        from .fixed_operators import by_element  # few kernels call functions of fixed arrays
+
+        return by_element(fb, arguments, node, lambda part: _of_numbers(fb, node, obj, name, [*part]))
     if any(isinstance(a, Composite) for a in arguments) and works_by_component(name, len(arguments)):
         called = ast.unparse(node.func)
         return by_component(fb, arguments, node, called, lambda part: _of_numbers(fb, node, obj, name, part))
     return _of_numbers(fb, node, obj, name, arguments)
+
+
+def _works_by_element(name: str, argument_count: int) -> bool:
+    return works_by_component(name, argument_count) and name not in _OF_SEVERAL_RESULTS
 
 
 def _in_place(node: ast.Call, name: str, keywords: Sequence[str]) -> ast.Call:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from xdsl.dialects import arith
 
 from .arithmetic import common_type, logical_not, operand_value
 from .branches import select_values
-from .composite_arrays import element_at, shape_of
+from .composite_arrays import element_at, is_array, shape_of
 from .composites import value_type
 from .conversions import CMPF, CMPI, adapt, condition, convert
 from .definite import take_names
@@ -20,7 +20,7 @@ from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, ir_type
 from .struct_types import StructType
 from .types import bf16
-from .values import Composite, Scalar, Static, Tuple, Value, constant, describe, number_hint
+from .values import Composite, FixedArray, Scalar, Static, Tuple, Value, constant, describe, number_hint
 from .vector_operators import by_component
 from .work_item_values import IdType
 
@@ -52,9 +52,9 @@ def _chain(fb: FunctionBuilder, node: ast.Compare, left: Value, position: int) -
         _are_ids(left, right)  # equal in every dimension or not, as SYCL has it
         or _are_structs(left, right)  # equal in every member or not, as on the host
     )
-    is_of_parts = any(isinstance(v, Composite) for v in (left, right)) and not has_one_truth
+    is_of_parts = any(isinstance(v, Composite | FixedArray) for v in (left, right)) and not has_one_truth
     if is_of_parts and type(node.ops[position]).__name__ in SYMBOLS:
-        return _compare_vectors(fb, node, left, right)
+        return _compare_parts(fb, node, left, right)
     first = compare(fb, node.ops[position], left, right, node)
     return first if position + 1 == len(node.ops) else _and_rest(fb, node, first, right, position)
 
@@ -98,23 +98,25 @@ def _are_structs(left: Value, right: Value) -> bool:
     )
 
 
-def _compare_vectors(fb: FunctionBuilder, node: ast.Compare, left: Value, right: Value) -> Value:
-    """Compares component by component: a vector of bools, for `lp.select`."""
+def _compare_parts(fb: FunctionBuilder, node: ast.Compare, left: Value, right: Value) -> Value:
+    """Compares component by component, or element by element: bools of the same shape, for `lp.select`."""
     if len(node.ops) > 1:
         raise fb.error(
             node,
-            "comparisons of vectors are not chained: they have no single truth",
+            "comparisons of vectors and fixed arrays are not chained: they have no single truth",
             "LP2030",
             hint="compare twice, and join the results with &",
         )
+
+    def compute(pair: Sequence[Value]) -> Value:
+        return compare(fb, node.ops[0], pair[0], pair[1], node)
+
+    if any(isinstance(v, FixedArray) or is_array(v) for v in (left, right)):
+        from .fixed_operators import by_element  # whose conversions use numbers' operators
+
+        return by_element(fb, [left, right], node, compute)
     name = type(node.ops[0]).__name__
-    return by_component(
-        fb,
-        [left, right],
-        node,
-        f"operator {SYMBOLS.get(name, name)}",
-        lambda pair: compare(fb, node.ops[0], pair[0], pair[1], node),
-    )
+    return by_component(fb, [left, right], node, f"operator {SYMBOLS.get(name, name)}", compute)
 
 
 def compare(fb: FunctionBuilder, operator: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Scalar:

@@ -1,4 +1,4 @@
-"""Operators of fixed arrays, element by element, as those of SYCL's ``marray``; of vectors by component too."""
+"""Operators and functions of fixed arrays, element by element, as of SYCL's ``marray``; of vectors by component too."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _by_component(
     if is_other or len(sizes) > 1 or len(shapes) > 1 or 0 in sizes:
         raise fb.error(
             node,
-            "operators of fixed arrays take numbers, vectors and arrays of these of one shape, found "
+            "operators and functions of fixed arrays take numbers, vectors and arrays of these of one shape, found "
             f"{' and '.join(map(describe, operands))}",
             "LP2033",
             hint="write a loop over the elements",
@@ -66,7 +66,9 @@ def _by_number(fb: FunctionBuilder, operands: Sequence[Value], node: ast.AST, co
     shapes = [value.remaining_shape for value in operands if isinstance(value, FixedArray)]
     if len(set(shapes)) > 1:
         found = " and ".join(map(str, shapes))
-        raise fb.error(node, f"operators of fixed arrays take one shape, found {found}", "LP2033")
+        raise fb.error(
+            node, f"operators and functions of fixed arrays take one shape, found {found}", "LP2033"
+        )
     elements: list[Scalar] = []
     for index in np.ndindex(*shapes[0]):
         path = [constant(int(i)) for i in index]

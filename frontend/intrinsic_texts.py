@@ -50,7 +50,9 @@ _OTHERS = {
     "private.array(shape, dtype)": "Makes memory of this work-item alone; shape and contents as of lp.local.array.",
 }
 
-_PLACE = "i is an index, a tuple of them, or (i, 'field') of a struct."
+_PLACE = (
+    "i is an index, a tuple of them, or (i, 'field') of a struct, (i, 'inner', 'values', k) inside of it."
+)
 _ORDERS = 'order is "relaxed", "acquire", "release" or "acq_rel"; scope is "work_group" or "device".'
 _KEYWORDS = 'order="relaxed", scope="device"'
 

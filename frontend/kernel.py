@@ -287,13 +287,21 @@ class LaunchConfiguration:
             f"two dimensions is {name}[rows, columns], one with a work-group size {name}[lp.NdRange(n, local)]"
         )
 
-    def spec(self, values: Mapping[Any, object]) -> LaunchConfiguration:
+    def spec(self, values: Mapping[Any, object] | None = None, /, **named: object) -> LaunchConfiguration:
         """Sets specialization constants for this launch, ``k[n].spec({COEFF: value})(…)``; the last wins.
 
         Raises:
-            KernelArgumentError: `values` is no mapping.
+            KernelArgumentError: `values` is no mapping, or there are names.
         """
-        if not isinstance(cast(object, values), Mapping):
+        if named:
+            name, value = next(iter(named.items()))
+            raise KernelArgumentError(
+                f"kernel '{self.kernel.name}': .spec(…) expects a mapping {{id: value}}, found {name}={value!r}; the "
+                f"value of an lp.Spec parameter goes into the call, {self.kernel.name}[…](…, {name}={value!r}), that "
+                f"of an lp.SpecializationId by the object, .spec({{{name}: {value!r}}})",
+                code="LP3011",
+            )
+        if not isinstance(values, Mapping):
             raise KernelArgumentError(
                 f"kernel '{self.kernel.name}': .spec(…) expects a mapping {{id: value}}, found {values!r} of "
                 f"type {type(values).__name__}",

@@ -23,7 +23,8 @@ from .dialects.spirv.enums import Scope
 
 _BARRIERS = ("gpu.barrier", "spirv.ControlBarrier")
 _IDS = (gpu.GlobalIdOp, gpu.ThreadIdOp, gpu.LaneIdOp, gpu.SubgroupIdOp)
-_DIVERGENT_PREFIXES = ("kernel.atomic_", "spirv.Atomic", "spirv.GroupNonUniform")
+_ATOMIC_PREFIXES = ("kernel.atomic_", "spirv.Atomic")
+_DIVERGENT_PREFIXES = (*_ATOMIC_PREFIXES, "spirv.GroupNonUniform")
 _UNIFORM_PREFIXES = ("arith.", "math.", "spec_constant.")
 _UNIFORM_NAMES = frozenset(
     (
@@ -69,6 +70,23 @@ def is_work_group_barrier(op: Operation) -> bool:
     """Whether all of a work-group wait for each other; work-items may differ by sub-group otherwise."""
     scope = op.properties.get("execution_scope")
     return op.name in _BARRIERS and not (isinstance(scope, ScopeAttr) and scope.data is Scope.Subgroup)
+
+
+def is_of_atomics(control: Operation) -> bool:
+    """Whether the test of an `scf.if` or `scf.while`, or a bound of an `scf.for`, is computed from what an atomic
+    gives, and from no work-item's id."""
+    tests = control.operands
+    if isinstance(control, scf.WhileOp) and control.before_region.block.last_op is not None:
+        tests = control.before_region.block.last_op.operands[:1]
+    pending, seen = [value.owner for value in tests], set[Operation]()
+    while pending:
+        op = pending.pop()
+        if isinstance(op, Operation) and op not in seen:
+            seen.add(op)
+            pending += [value.owner for value in op.operands]
+    return any(op.name.startswith(_ATOMIC_PREFIXES) for op in seen) and not any(
+        isinstance(op, _IDS) for op in seen
+    )
 
 
 class _Walk:

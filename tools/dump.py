@@ -7,6 +7,7 @@ KERNEL is the kernel's own name or that of the function, ``Class.kernel`` in a c
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -90,28 +91,46 @@ def _parse(text: str) -> tuple[Path, str | None]:
 def load_module(path: Path) -> ModuleType:
     """Executes a Python file as an import would and returns the module; `InvalidError` says what it raised.
 
-    Its folder is searched for modules that it imports while it runs.
+    Its folder is searched for modules that it imports while it runs.  A file of a package is that package's module,
+    so that its relative imports are found.
     """
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise InvalidError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    folder = str(path.resolve().parent)
-    sys.path.insert(0, folder)
-    known = sys.modules.get(spec.name)
-    # As import does: dataclasses and annotations look the module up by its name.
-    sys.modules[spec.name] = module
+    folder, name = path.resolve().parent, path.stem
+    root = folder
+    while (root / "__init__.py").exists() and root.name.isidentifier():
+        root, name = root.parent, f"{root.name}.{name}"
+    searched = [str(root), str(folder)] if root != folder else [str(folder)]
+    sys.path[:0] = searched
     try:
-        spec.loader.exec_module(module)
+        return _executed(path, name)
     except Error:
         raise
     except (Exception, SystemExit) as error:
         place = _place_in(path, error)
         raise InvalidError(f"{place} cannot be executed: {type(error).__name__}: {error}") from error
     finally:
-        sys.path.remove(folder)
+        for entry in searched:
+            sys.path.remove(entry)
+
+
+def _executed(path: Path, name: str) -> ModuleType:
+    package = name.rpartition(".")[0]
+    if package:
+        importlib.import_module(package)
+        imported = sys.modules.get(name)  # by the package's own __init__.py
+        if imported is not None and Path(imported.__file__ or "").resolve() == path.resolve():
+            return imported
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InvalidError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    known = sys.modules.get(name)
+    # As import does: dataclasses and annotations look the module up by its name.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    finally:
         if known is not None:
-            sys.modules[spec.name] = known
+            sys.modules[name] = known
     return module
 
 

@@ -66,7 +66,7 @@ class KernelRange:
 
         return queue.submit(group)
 
-    def spec(self, values: Mapping[object, object]) -> NoReturn:
+    def spec(self, values: Mapping[object, object] | None = None, /, **named: object) -> NoReturn:
         """Raises InvalidError: the bundle was built with the values of its specialization constants."""
         raise ConstraintError(
             f"kernel '{self._kernel.name}' is of a kernel bundle, which was built with the values of its "

@@ -219,6 +219,11 @@ def test_spec_takes_a_mapping() -> None:
         scale[1].spec([(FACTOR, 1.0)])  # type: ignore[arg-type]
 
 
+def test_spec_by_name_says_where_the_value_goes() -> None:
+    with pytest.raises(KernelArgumentError, match=r"found N=3; .* scale\[…\]\(…, N=3\)"):
+        scale[1].spec(N=3)  # type: ignore[call-arg]
+
+
 def test_inspect(launches: list[tuple[Any, ...]]) -> None:
     assert scale.inspect("python").startswith("@kernel\ndef scale(a: t.f32")
     assert scale.inspect("ir") == "scale as ir"

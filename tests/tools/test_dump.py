@@ -177,3 +177,29 @@ def test_a_file_that_raises_is_located(tmp_path: Path, monkeypatch: pytest.Monke
 def test_what_is_no_file_is_named(text: str) -> None:
     with pytest.raises(InvalidError, match=r"no file '.*expected FILE:KERNEL"):
         dump(text, "ir")
+
+
+def test_a_file_of_a_package_has_its_relative_imports(tmp_path: Path) -> None:
+    inner = tmp_path / "packed_for_dump" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "__init__.py").write_text("")
+    (inner.parent / "__init__.py").write_text("")
+    (inner.parent / "scales.py").write_text("SCALE = 2.0\n")
+    (inner / "beside_for_dump.py").write_text("SHIFT = 1.0\n")
+    path = inner / "kernels.py"
+    path.write_text(
+        "import lapilli as lp\nimport beside_for_dump\nfrom ..scales import SCALE\n\n"
+        "@lp.kernel\ndef scale(x: lp.Array[lp.f32]):\n    x[0] = x[0] * SCALE + beside_for_dump.SHIFT\n"
+    )
+    before = list(sys.path)
+    assert "2.000000e+00" in dump(f"{path}:scale", "ir")
+    assert sys.path == before
+
+
+def test_a_package_that_imports_the_file_has_it_once(tmp_path: Path) -> None:
+    folder = tmp_path / "importing_for_dump"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("from .kernels import scale\n")
+    path = folder / "kernels.py"
+    path.write_text("import lapilli as lp\n@lp.kernel\ndef scale(x: lp.Array[lp.f32]):\n    x[0] = 2.0\n")
+    assert load_module(path) is sys.modules["importing_for_dump.kernels"]
