@@ -15,10 +15,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.create import append, create, empty_block, region_of
 from ...ir.dialects import spirv
-from ...ir.dialects.kernel_reports import ROUND_OPS
 from ...ir.dialects.spirv.attributes import LoopControlAttr, SelectionControlAttr
 from ...ir.dialects.spirv.enums import LoopControl, SelectionControl
-from ...ir.walk import enclosing, has_any, operands_of
+from ...ir.walk import enclosing, operands_of
 from ..errors import PassError
 from . import signed_zeros
 from .carried_truths import carriable, used
@@ -109,7 +108,8 @@ def _check_depth(op: Operation) -> None:
 def _if(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, scf.IfOp)
     _check_depth(op)
-    if fn.module.counts_rounds and _counts_in_both_arms(op):
+    counted = fn.module.counted_rounds
+    if counted is not None and counted.are_in_both_arms(op):
         _if_and_if_not(fn, op)
         return
     outer, location = fn.block, op.location
@@ -135,10 +135,6 @@ def _if(fn: FunctionLowering, op: Operation) -> None:
     arms = [block for block in blocks if block is not merge]
     fn.add(create(spirv.SelectionOp, properties=_SELECTION, regions=[region_of(header, *arms, merge)]))
     _load_results(fn, op, variables)
-
-
-def _counts_in_both_arms(op: scf.IfOp) -> bool:
-    return all(has_any(region, *ROUND_OPS) for region in op.regions)
 
 
 def _if_and_if_not(fn: FunctionLowering, op: scf.IfOp) -> None:

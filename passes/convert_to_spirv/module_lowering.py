@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from xdsl.dialects.builtin import (
     Float32Type,
@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...ir.attribute_values import integer
 from ...ir.attributes import function_type, symbol_reference
-from ...ir.call_graph import CallGraph, Function, SymbolTables, function_name, has_body
+from ...ir.call_graph import Function, SymbolTables, function_name, has_body
 from ...ir.create import create
 from ...ir.dialects import aspect, spirv
 from ...ir.dialects.kernel import INLINED_CALLS, is_kernel, kernel_parameters
@@ -42,6 +42,9 @@ from .packed_tables import needs_block
 from .spec_constant_table import SpecConstantTable
 from .trap_state import TrapState
 from .types import TypeConverter, integer_attribute, scalar_of, with_scalar
+
+if TYPE_CHECKING:
+    from .counted_rounds import CountedRounds
 
 _BARRIERS = frozenset(("gpu.barrier", "spirv.ControlBarrier", "spirv.MemoryBarrier"))
 _THREE_NUMBERS = VectorType(i32, [3])
@@ -103,8 +106,8 @@ class ModuleLowering:
         """Whether work-items tell each other of what they stored: barriers, fences, ordered atomics."""
         self.orders_images = False
         """Whether they may do so through an image: a kernel both reads and writes one."""
-        self.counts_rounds = False
-        """Whether the rounds of loops are counted, see `limit_loops`."""
+        self.counted_rounds: CountedRounds | None = None
+        """Where the rounds of loops are counted, see `limit_loops`; None: nowhere."""
         self.has_local_size_constants = False
         """Whether the local size is given at launch.  One kernel of the module without a fixed size is enough:
         the object with BuiltIn WorkgroupSize holds for every entry point (Vulkan 1.3, WorkgroupSize)."""
@@ -112,7 +115,6 @@ class ModuleLowering:
         """SpecIds of the local size as (x, y, z), after `finish_spec_constants`."""
         self.has_imports = False
         """Whether functions of other modules are called."""
-        self._linked: set[str] = set()
         self._local_size_symbols: dict[int, str] = {}
         self.kernel_symbols = SymbolTables()
         """What symbols of the kernel-level IR name."""
@@ -130,15 +132,15 @@ class ModuleLowering:
 
     def survey(self, kernel_ir: Operation) -> None:
         """Finds out what all of a module decides: `keeps_float_bits`, `orders_memory`, `orders_images`,
-        `counts_rounds`, and what stays native of emulated constants."""
+        `counted_rounds`, and what stays native of emulated constants."""
         if self.env.emulates_spec_constants:
             self.spec_constants.survey(kernel_ir)
         ops = operations(kernel_ir)
         kinds = {type(op) for op in ops}
-        self.counts_rounds = not kinds.isdisjoint(ROUND_OPS)
-        if self.counts_rounds:
-            graph = CallGraph.of(kernel_ir)
-            self._linked = {function_name(f) for f in graph.reaching_external() if is_kernel(f)}
+        if not kinds.isdisjoint(ROUND_OPS):
+            from .counted_rounds import CountedRounds  # seldom needed
+
+            self.counted_rounds = CountedRounds(kernel_ir, self.kernel_symbols)
         decisive = {kind for kind in kinds if _is_decisive(kind)}
         for op in (op for op in ops if type(op) in decisive):
             if op.name in _BARRIERS:
@@ -166,10 +168,6 @@ class ModuleLowering:
         if is_atomic and self.keeps_float_bits and isinstance(element, Float32Type | Float64Type):
             return self.types.bits_like(element)
         return element
-
-    def counts_rounds_of(self, kernel: str) -> bool:
-        """Whether the rounds of a kernel's loops are counted here, and not in what it is linked to."""
-        return self.counts_rounds and kernel not in self._linked
 
     def shared_type(self, type_: Attribute) -> Attribute:
         """Returns what memory of a work-group holds for a value, see `storage_type` and `word_elements`."""

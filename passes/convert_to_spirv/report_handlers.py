@@ -58,7 +58,8 @@ _MOST_ROUNDS = 1 << 24
 
 def _counts_rounds(fn: FunctionLowering) -> bool:
     """Whether the operations on rounds mean anything here: a helper may have them for another kernel that calls it."""
-    return fn.entry is not None and fn.module.counts_rounds_of(fn.entry.name)
+    counted = fn.module.counted_rounds
+    return fn.entry is not None and counted is not None and counted.are_of(fn.entry.name)
 
 
 def count_rounds(fn: FunctionLowering, op: Operation, rounds: int, more: SSAValue | None = None) -> None:

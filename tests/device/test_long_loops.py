@@ -185,7 +185,74 @@ def count_in_tests(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
     out[lp.global_id(0)] = total
 
 
+def counted_at_length(n: lp.i32, ones: lp.In[lp.i32], total: lp.i32):
+    """So many operations that its calls stay calls."""
+    for k in range(n):
+        one = ones[k & 7]
+        for j in lp.static_range(30):
+            one = (one ^ j) - (total & 0) ^ j
+        total += one
+    return total
+
+
+@lp.kernel
+def count_in_calls_of_arms(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    total = 1
+    if i % 2 == 0:
+        total = counted_at_length(n, ones, 1)
+    else:
+        total = counted_at_length(n, ones, 2) - 1
+    out[i] = total - 1
+
+
+@lp.kernel
+def count_in_loops_in_turn(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    """Half of the work-items pass by each loop, which costs the other half of them rounds of the driver."""
+    i = lp.global_id(0)
+    total = 0
+    for k in range(n if i & 1 else 0):
+        total += ones[k & 7]
+    for k in range(0 if i & 1 else n):
+        total += ones[k & 7]
+    out[i] = total
+
+
+@lp.kernel
+def count_together(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    """All work-items leave every loop in the same round, whose number they load."""
+    total = n % 3
+    for k in range(n // 3):
+        for m in range(3 * ones[k & 7]):
+            total += ones[m]
+    seven = 0
+    while seven < 7 * ones[0]:
+        seven += 1
+    out[lp.global_id(0)] = total + seven - 7
+
+
+@lp.kernel
+def count_after_others_left(n: lp.i32, ones: lp.In[lp.i32], out: lp.Out[lp.i32]):
+    """How many rounds the loops inside have is the same for all work-items that are still there."""
+    i = lp.global_id(0)
+    total, rounds = 0, 0
+    while rounds <= i & 3:
+        rounds += 1
+        for k in range(n // 4 if rounds < 4 else n - 3 * (n // 4)):
+            total += ones[k & 7]
+    for _ in range(rounds, 4):
+        for k in range(n // 4):
+            total += ones[k & 7]
+    if i & 3 < 3:
+        total += n - 4 * (n // 4)
+    out[i] = total
+
+
 KERNELS = [
+    count_in_calls_of_arms,
+    count_in_loops_in_turn,
+    count_together,
+    count_after_others_left,
     count_for,
     count_in_few_rounds,
     count_in_tests,
