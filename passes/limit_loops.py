@@ -10,7 +10,8 @@ input:    scf.for %i = %a to %b step %s {     output:   scf.for %i = %a to %b st
 Such a driver (`vk_runtime.quirks`) counts the rounds of all loops of a sub-group in one number, the round in which
 a loop ends included, and leaves every loop once the number reaches its cap.  The pass makes the kernel count the
 same, behind a loop where its rounds can be computed there (`loop_counters`).  Work-items that left a loop, or went
-the other way at a branch, learn the number where they meet again (`kernel.agree_on_rounds`).
+the other way at a branch, learn the number where they meet again (`kernel.agree_on_rounds`), unless nobody learns
+anything there (`round_agreements`).
 
 It also runs what nobody takes: the round in which a loop ends, and a branch that all work-items pass by, cost a round
 of each loop inside.  Which are passed by is not known, so a round of a loop counts one for itself and for each of them;
@@ -44,6 +45,7 @@ from ..ir.dialects.kernel_reports import AgreeOnRoundsOp, CheckRoundsOp, CountRo
 from ..ir.walk import block_operations, instances, region_blocks
 from .loop_bounds import EXACT_ROUNDS, Bounds, callee_of, has_loop_inside
 from .loop_counters import add_trips
+from .round_agreements import remove_agreements
 from .unroll import (
     MAXIMUM_FACTOR,
     MAXIMUM_LIBRARY_FACTOR,
@@ -90,10 +92,13 @@ def limit_loops(module: Operation, cap: int, level: int = 1) -> None:
                 unroll_while(op, level, most, len(loops))
             elif isinstance(op, scf.ForOp) and (left_over := unroll_for(op, level, most)):
                 known[op] = left_over + 1
-    instrument = _Instrument(Bounds(symbols, known), cap, symbols)
+    bounds = Bounds(symbols, known)
+    instrument = _Instrument(bounds, cap, symbols)
     for function in _reached(graph, kernels):
         for block in function.body.blocks:
             instrument.block(block, is_outermost=True)
+        if is_kernel(function):
+            remove_agreements(function, bounds, symbols)
 
 
 def _is_root(function: Function) -> bool:
@@ -154,7 +159,7 @@ class _Instrument:
             self._loop(op, is_outermost)
             return True
         if has_loop_inside(op):
-            self._after(op, [self._meeting(is_outermost)])
+            self._after(op, self._meeting(is_outermost))
             return True
         callee = callee_of(op, self._symbols)
         if callee is not None:
@@ -199,10 +204,10 @@ class _Instrument:
         if found is not None:  # no loop inside counts, so all rounds are added behind the loop
             op, last, trips = found
             counted = CountRoundsOp(0 if end else 1, trips)
-            self._after(last, [counted, meeting, *end])
+            self._after(last, [counted, *meeting, *end])
             return
         self._insert_first(op.regions[0 if counts_tests else -1].block, op, each)
-        self._after(op, [meeting, *end])
+        self._after(op, [*meeting, *end])
 
     def _insert_first(self, block: Block, loop: Operation, rounds: int) -> None:
         count, first = CountRoundsOp(rounds), block.first_op
@@ -222,6 +227,7 @@ class _Instrument:
             new.location = op.location
         op.parent.insert_ops_after(following, op)
 
-    def _meeting(self, is_outermost: bool) -> Operation:
-        """Returns what stands behind a loop, where its work-items meet again."""
-        return CheckRoundsOp(self._cap) if is_outermost else AgreeOnRoundsOp()
+    def _meeting(self, is_outermost: bool) -> list[Operation]:
+        """Returns what stands behind a loop, where its work-items meet again.  Who has left it last has the highest
+        count, so the check comes first."""
+        return [*([CheckRoundsOp(self._cap)] if is_outermost else []), AgreeOnRoundsOp()]

@@ -175,7 +175,7 @@ class AgreeOnRoundsOp(IRDLOperation):
 
 @irdl_op_definition
 class CheckRoundsOp(IRDLOperation):
-    """Agrees on the count, and reports a loop that may have been ended early: from `limit` rounds on.
+    """Reports a loop that may have been ended early, where this work-item has counted `limit` rounds or more.
 
     "kernel.check_rounds"() <{limit = 65535 : i32}> : () -> ()
     """

@@ -95,7 +95,6 @@ def _check_rounds(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, CheckRoundsOp)
     if not _counts_rounds(fn):
         return
-    agree_on_rounds(fn, op)
     entry, limit = entry_of(fn, op), op.limit.value.data
     failed = fn.emit(spirv.UGreaterThanEqualOp, (fn.load(entry.round_count(), i32), fn.index(limit)), i1)
     site = Site(
