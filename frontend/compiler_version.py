@@ -26,7 +26,7 @@ def compiler_version() -> str:
     """Returns the fingerprint of lapilli's compiler, of xDSL and of Python as they are on disk."""
     root = Path(__file__).resolve().parent.parent
     digest = sha256(f"{sys.version} {getattr(sys.modules.get(PACKAGE), '__version__', '')}".encode())
-    if root.is_dir():
+    if root.is_dir() and not _is_frozen():
         for folder in FOLDERS:
             for line in sorted(_files(os.fspath(root / folder))):
                 digest.update(line.encode())
@@ -38,10 +38,15 @@ def compiler_version() -> str:
     return digest.hexdigest()
 
 
+def _is_frozen() -> bool:
+    """Whether this is a program as PyInstaller and its kin make it, which may unpack its files anew in each run."""
+    return bool(getattr(sys, "frozen", False))
+
+
 def _state(path: Path) -> str:
     """Returns size and time of a file, or of what it lies in: a zip file, or the program it is frozen into."""
     found = next(place for place in (path, *path.parents, Path("/")) if place.exists())
-    status = (found if found.is_file() else Path(sys.executable)).stat()
+    status = (found if found.is_file() and not _is_frozen() else Path(sys.executable)).stat()
     return f"{status.st_size} {status.st_mtime_ns}"
 
 
@@ -52,7 +57,7 @@ def _files(folder: str) -> list[str]:
             if item.is_dir():
                 if item.name != "__pycache__":
                     found += _files(item.path)
-            elif item.name.endswith(".py"):
+            elif item.name.endswith((".py", ".pyc")):
                 status = item.stat()
                 found.append(f"{item.path} {status.st_size} {status.st_mtime_ns}\n")
     return found

@@ -28,6 +28,8 @@ _OURS = {
 }
 
 
+UPSTREAM_MODULES = tuple(f"xdsl.dialects.{module}" for module, _ in _UPSTREAM.values())
+"""xDSL's modules of these, which are imported by name."""
 DIALECTS = (*_UPSTREAM, "vector", "gpu", "index", *_OURS)
 """Names of all of them."""
 

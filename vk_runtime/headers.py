@@ -12,7 +12,7 @@ import importlib.util
 import itertools
 import weakref
 from functools import cache, lru_cache
-from pathlib import Path
+from importlib.machinery import PathFinder
 from typing import Any
 
 from ..ir.errors import RuntimeFailure
@@ -31,10 +31,12 @@ def _load_ffi() -> Any:
         raise RuntimeFailure(
             "the Python package 'vulkan' (Vulkan's C types) is not installed; run: pip install vulkan"
         )
-    path = Path(locations[0]) / "_vulkancache.py"
-    spec = importlib.util.spec_from_file_location("lapilli._vulkan_types", path)
-    if spec is None or spec.loader is None or not path.exists():
-        raise RuntimeFailure(f"{path} is missing; reinstall it: pip install --force-reinstall vulkan")
+    # Found as Python would find it, in a folder, a zip file or a frozen program, but without the package around it.
+    spec = PathFinder.find_spec("vulkan._vulkancache", locations)
+    if spec is None or spec.loader is None:
+        raise RuntimeFailure(
+            f"{locations[0]} has no module _vulkancache; reinstall it: pip install --force-reinstall vulkan"
+        )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.ffi

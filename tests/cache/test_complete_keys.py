@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -110,3 +111,17 @@ def test_the_compiler_s_text_follows_its_files(tmp_path: Path, monkeypatch: pyte
     assert after != before
     (package / "ir" / "new.py").touch()
     assert version() not in (before, after)
+
+
+def test_the_compiler_s_text_in_a_frozen_program_is_that_of_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = set[str]()
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    for run in ("first", "second"):  # each unpacks the program's files into a folder of its own
+        unpacked = tmp_path / run / "lapilli" / "frontend" / "compiler_version.py"
+        unpacked.parent.mkdir(parents=True)
+        unpacked.touch()
+        monkeypatch.setattr(compiler_version, "__file__", str(unpacked))
+        versions.add(compiler_version.compiler_version.__wrapped__())
+    assert len(versions) == 1

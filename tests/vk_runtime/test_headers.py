@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
+import sys
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -98,3 +102,22 @@ def test_the_enumeration_is_not_looked_through_for_usual_names(monkeypatch: pyte
         assert structure_type("VkPhysicalDevice16BitStorageFeatures") is None  # which is no usual one
     finally:
         structure_type.cache_clear()
+
+
+def test_the_types_are_found_in_a_zip_file(tmp_path, monkeypatch):
+    package = importlib.util.find_spec("vulkan")
+    with zipfile.ZipFile(tmp_path / "packages.zip", "w") as archive:
+        for path in Path(package.origin).parent.glob("*.py"):
+            archive.write(path, f"vulkan/{path.name}")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "packages.zip")])
+    monkeypatch.delitem(sys.modules, "vulkan", raising=False)
+    assert headers._load_ffi().sizeof("VkBuffer") == ffi.sizeof("VkBuffer")
+
+
+def test_a_damaged_package_of_types_is_named(tmp_path, monkeypatch):
+    (tmp_path / "vulkan").mkdir()
+    (tmp_path / "vulkan" / "__init__.py").touch()
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "vulkan", raising=False)
+    with pytest.raises(lp.RuntimeFailure, match=r"vulkan has no module _vulkancache; reinstall it"):
+        headers._load_ffi()
