@@ -43,6 +43,9 @@ class Language:
     def kernel(self, function=None, **_):
         return function if function is not None else lambda f: f
 
+    def external(self, function):
+        return function if callable(function) else lambda f: f
+
     def SpecializationId(self, kind, default):
         value = next(self._values, default)
         return HostTable(value, kind[0]) if isinstance(kind, tuple) else convert(value, kind)
@@ -112,5 +115,6 @@ def type_defaults(names):
     """Gives the default of each helper's last parameter the type of its annotation."""
     helpers = [f for f in names.values() if isinstance(f, types.FunctionType) and f.__defaults__]
     for function in helpers:
-        kind = TYPES[list(function.__annotations__.values())[-1].removeprefix("lp.")]
+        last = function.__code__.co_varnames[function.__code__.co_argcount - 1]
+        kind = TYPES[function.__annotations__[last].removeprefix("lp.")]
         function.__defaults__ = (kind(function.__defaults__[0]),)

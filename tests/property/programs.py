@@ -82,10 +82,10 @@ class Generator:
 
     # Functions.
 
-    def kernel(self, name, opt_level):
-        """Writes one kernel, after its helpers, and returns the text."""
+    def kernel(self, name, opt_level, known=()):
+        """Writes one kernel, after its helpers, and returns the text and the rank; it may call `known` helpers, too."""
         self.lines = []
-        helpers: list[Helper] = []
+        helpers: list[Helper] = list(known)
         for _ in range(self.random.randrange(3)):
             helpers.append(self.helper(name, list(helpers)))
         rank = self.random.choice([1, 1, 2, 3])

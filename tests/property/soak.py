@@ -6,6 +6,7 @@ python -m tests.property.soak --seconds 300 --start 0
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from .edge_expressions import EdgeProgram
 from .group_programs import check
 from .lane_programs import INTEGERS, LaneProgram
 from .launch_programs import LaunchProgram
+from .link_programs import LinkProgram
 from .report_programs import ReportProgram
 from .shared_programs import SharedProgram
 from .value_differential import ValueProgram
@@ -35,6 +37,7 @@ def main() -> int:
     parser.add_argument("--start", type=int, default=0, help="first seed; odd ones use every scalar type")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="lapilli-fuzz-"))
+    sys.path.append(str(folder))  # where linked modules find each other
     end, seed, runs, failures = time.monotonic() + options.seconds, options.start, 0, 0
     while time.monotonic() < end:
         ran, failed = _one(seed, folder)
@@ -73,6 +76,7 @@ def _one(seed: int, folder: Path) -> tuple[int, int]:
         ("sub-groups", lambda: LaneProgram(seed, INTEGERS if is_wide else INTEGERS[4:6]).check(devices)),
         ("constants", lambda: ConstantProgram(seed, program.types).check(devices)),
         ("launches", lambda: [LaunchProgram(seed).check(device) for device in devices[1:]]),
+        ("linked functions", lambda: _linked(seed, folder, devices, is_wide=is_wide)),
         (f"work-groups, {variant}", lambda: is_able and _varied(seed, variant, devices[1:], program.types)),
     ):
         try:
@@ -82,7 +86,7 @@ def _one(seed: int, folder: Path) -> tuple[int, int]:
         except (AssertionError, lp.Error) as error:
             failures += 1
             print(f"{what} of seed {seed}: {type(error).__name__}: {error}")
-    return len(devices) * (KERNELS + 9), failures
+    return len(devices) * (KERNELS + 10), failures
 
 
 def _reports(seed: int, folder: Path, devices: Sequence[lp.Device | None], *, is_wide: bool) -> None:
@@ -90,6 +94,14 @@ def _reports(seed: int, folder: Path, devices: Sequence[lp.Device | None], *, is
     for device in devices:
         program.check(device)
     program.path.unlink()
+
+
+def _linked(seed: int, folder: Path, devices: Sequence[lp.Device | None], *, is_wide: bool) -> None:
+    program = LinkProgram(seed, folder, wide=is_wide)
+    for device in devices:
+        for number in range(2):
+            program.check(device, number, with_specs=(seed + number) % 2 == 0, aliased=seed % 4 == 0)
+    program.close()
 
 
 def _varied(seed: int, variant: Variant, devices: Sequence[lp.Device], types: tuple[str, ...]) -> None:
