@@ -186,7 +186,8 @@ class LinkProgram(Program):
         if self.way == "build loaded":
             source = self._loaded(context, lp.build(source), INPUT)
         for constant, value in values.items():
-            if source.has_specialization_constant(constant):
+            # What `lp.build` looks up in other modules may read constants that no kernel does.
+            if self.way == "build" or source.has_specialization_constant(constant):
                 source.set_specialization_constant(constant, value)
         if self.way.startswith("build"):
             return lp.build(source)
