@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..ir.call_graph import functions
+from .lift_cf_to_scf import lift_cf_to_scf
 from .upstream.affine import AFFINE
 from .upstream.all_reduce import ALL_REDUCE
 from .upstream.allocations import erase_globals, settle_arrays
@@ -38,6 +39,7 @@ _SCALARS: dict[str, Lowering] = {**ALL_REDUCE, **ARITHMETIC, **FUNCTIONS, **GROU
 
 def lower_upstream(module: ModuleOp, *, with_asserts: bool = True) -> None:
     """Replaces upstream's operations; those that assert go where `with_asserts` is not set.  Raises `PassError`."""
+    lift_cf_to_scf(module)
     inline_calls_of_parts(module)
     _lower(module, {**AFFINE, **CONTROL_FLOW})
     take_vectors_apart(module)

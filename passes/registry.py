@@ -27,6 +27,7 @@ _PASSES = {
     "inline": ("optimise.inline", "Inline"),
     "join-loads": ("optimise.join_loads", "JoinLoads"),
     "lift-breaks": ("optimise.lift_breaks", "LiftBreaks"),
+    "lift-cf-to-scf": ("lift_cf_to_scf", "LiftCfToScf"),
     "limit-loops": ("limit_loops", "LimitLoopsPass"),
     "linearise-indices": ("optimise.linearise_indices", "LineariseIndices"),
     "lower-upstream": ("lower_upstream", "LowerUpstreamPass"),

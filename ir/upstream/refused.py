@@ -22,7 +22,6 @@ _ADVICE = {
     "memref.dma": "write memref.copy: there are no copies beside the kernel",
     "memref.extract_aligned_pointer": "arrays have no addresses there: pass the array and an offset",
     "memref.realloc": "make memory as large as it will be: its size is known when the kernel is compiled",
-    "cf.switch": "run mlir-opt --lift-cf-to-scf before, or write scf.index_switch",
     "scf.forall": "write the loop of a kernel, without tensors, as scf.forall (%i) in (8) { … }",
     "affine.dma": "write affine.load and affine.store: there are no copies beside the kernel",
     "linalg.": "run mlir-opt --convert-linalg-to-loops before",

@@ -390,11 +390,9 @@ def only_block(function: Function) -> Block:
     """Returns the block of a function with structured control flow; PassError where it has several."""
     blocks = list(function.body.blocks)
     if len(blocks) != 1:
-        is_upstream = function.name == "gpu.func"
-        of = " of a func.func with the attribute gpu.kernel, but not of a gpu.func" if is_upstream else ""
         raise PassError(
             f"@{function_name(function)} has {len(blocks)} blocks; expected one, with structured "
-            f"control flow (scf), as mlir-opt --lift-cf-to-scf makes it{of}",
+            "control flow (scf), as the pass lift-cf-to-scf makes it",
             function,
             function=function_name(function),
         )

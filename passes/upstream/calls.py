@@ -74,11 +74,8 @@ def _is_part(value: SSAValue) -> bool:
 def _inline(place: UpstreamPlace, callee: Any) -> list[tuple[Operation, Operation]]:
     """Returns the operations of the function and their copies, those inside of others too."""
     blocks = list(callee.body.blocks)
-    if len(blocks) != 1:
-        raise place.refused(
-            f"the function has {len(blocks)} blocks, expected one where it takes a part of an array; "
-            "run mlir-opt --lift-cf-to-scf before"
-        )
+    if not blocks:
+        raise place.refused("the function has no body, expected one where it takes a part of an array")
     op = place.op
     values: dict[SSAValue, SSAValue] = dict(zip(blocks[0].args, op.operands, strict=True))
     copies: list[tuple[Operation, Operation]] = []

@@ -383,18 +383,22 @@ def test_modules_that_are_lowered_already_are_refused_with_the_way_out(built: Bu
         built(lp.SourceLanguage.MLIR, "spirv.module Logical GLSL450 {}")
 
 
-def test_branches_between_blocks_are_refused_with_the_way_out(built: Built):
-    with pytest.raises(lp.BuildError, match=r"<MLIR>:2:1: error: @count has 4 blocks.* --lift-cf-to-scf"):
-        built(lp.SourceLanguage.MLIR, UNSTRUCTURED)
+@pytest.mark.parametrize("kind", ["func.func", "gpu.func"])
+def test_branches_between_blocks(kind: str, device: lp.Device, queue: lp.Queue, built: Built):
+    text = UNSTRUCTURED
+    if kind == "gpu.func":
+        text = text.replace("func.return", "gpu.return").replace("func.func", "gpu.func")
+        text = "gpu.module @m {" + re.sub(r"attributes \{[^}]*\} \{", "kernel {", text) + "}"
+    x = lp.zeros(4, lp.i32, device=device)
+    queue.parallel_for(4, built(lp.SourceLanguage.MLIR, text).ext_oneapi_get_kernel("count"), x)
+    assert x.numpy().tolist() == [9] * 4
 
 
-def test_upstream_lifts_branches_of_func_only(built: Built):
-    text = UNSTRUCTURED.replace("func.return", "gpu.return").replace("func.func", "gpu.func")
-    text = "gpu.module @m {" + re.sub(r"attributes \{[^}]*\} \{", "kernel {", text) + "}"
+def test_what_does_not_fit_a_block_is_refused_with_its_place(built: Built):
     with pytest.raises(
-        lp.BuildError, match=r"makes it of a func.func with the attribute gpu.kernel, but not of a gpu"
+        lp.BuildError, match=r"<MLIR>:7:3: error: 'cf.br' passes \(\) to a block that takes \(i32\)"
     ):
-        built(lp.SourceLanguage.MLIR, text)
+        built(lp.SourceLanguage.MLIR, UNSTRUCTURED.replace("cf.br ^test(%c0 : i32)", "cf.br ^test"))
 
 
 def test_what_upstream_makes_of_branches_compiles(device: lp.Device, queue: lp.Queue, built: Built):
