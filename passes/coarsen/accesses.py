@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, gpu, memref
+from xdsl.dialects import gpu, memref
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...ir.attribute_values import memref_element_type, memref_rank
-from ..optimise.constants import constant_integer
 from ..optimise.effects import writes_memory
 from ..optimise.rows import WIDTH, Row, fixed, has_wide_form
 from .axes import Axes
+from .item_indices import item_index
 from .lanes import Lanes, X
 
 
@@ -56,24 +56,8 @@ def fixed_loads_of_run(op: Operation, row: Row) -> set[int]:
 
 def _offset(index: SSAValue) -> int | None:
     """Returns c where `index` is the work-item's along the last dimension plus c."""
-    owner = index.owner
-    if isinstance(owner, gpu.GlobalIdOp):
-        return 0 if owner.dimension.data is gpu.DimensionEnum.X else None
-    if isinstance(owner, arith.IndexCastOp):
-        return _offset(owner.operands[0])
-    if isinstance(owner, arith.AddiOp):
-        for a, b in (owner.operands, tuple(reversed(owner.operands))):
-            constant = constant_integer(b)
-            if constant is not None:
-                return _plus(_offset(a), constant)
-    if isinstance(owner, arith.SubiOp):
-        constant = constant_integer(owner.operands[1])
-        return None if constant is None else _plus(_offset(owner.operands[0]), -constant)
-    return None
-
-
-def _plus(offset: int | None, constant: int) -> int | None:
-    return None if offset is None or abs(constant) > 1 << 16 else offset + constant
+    found = item_index(index)
+    return None if found is None or found[0] is not gpu.DimensionEnum.X else found[1]
 
 
 def loads_of_run(op: Operation, line: Line, axes: Axes) -> Iterator[int]:

@@ -1,6 +1,7 @@
 """Along which axes each value differs between the work-items of an invocation.
 
-A value is *uniform* where it is computed from nothing that depends on `gpu.global_id` along a coarsened dimension.
+A value is *uniform* where it is computed from nothing that depends on `gpu.global_id` along a coarsened dimension, but
+by operations whose results neighbours share (`item_indices`).
 What comes from memory counts as uniform where its index is: work-items that read what others write without
 synchronisation have no defined result anyway.
 """
@@ -16,7 +17,8 @@ from ...ir.dialects.kernel import SETTLES, GlobalRangeOp
 from ...ir.dialects.kernel_fields import LoadFieldOp, StoreFieldOp
 from ...ir.dialects.kernel_reports import ROUND_OPS
 from ..optimise.effects import is_pure_class
-from .lanes import X, Y
+from .item_indices import shares_quotient
+from .lanes import Lanes, X, Y
 from .pure_calls import PureCalls
 
 _DIMENSION_AXES = {gpu.DimensionEnum.X: X, gpu.DimensionEnum.Y: Y, gpu.DimensionEnum.Z: 0}
@@ -44,17 +46,18 @@ class Axes:
     Args:
         body: of the kernel; one block.
         rank: dimensions of its range.
-        axes: the axes that are coarsened.
+        lanes: the work-items of an invocation.
         pure: functions that only compute.
 
     Raises:
         NotCoarsenableError: an operation that sees work-groups, a loop whose trips differ between work-items.
     """
 
-    def __init__(self, body: Block, rank: int, axes: int, pure: PureCalls) -> None:
+    def __init__(self, body: Block, rank: int, lanes: Lanes, pure: PureCalls) -> None:
         self._rank = rank
         self._pure = pure
-        self._coarsened = axes
+        self._coarsened = lanes.axes
+        self._most_lanes = max(len(lanes.xs), len(lanes.ys))
         self._axes: dict[SSAValue, int] = {}
         self._changed = True
         while self._changed:  # values only ever gain axes
@@ -73,7 +76,11 @@ class Axes:
             found |= self._axes.get(value, 0)
         return found
 
-    def is_range_test(self, op: Operation) -> bool:
+    def is_shared(self, op: Operation) -> bool:
+        """Whether an operation on the index of a work-item gives the same for all of an invocation."""
+        return shares_quotient(op, self._most_lanes) or self._is_range_test(op)
+
+    def _is_range_test(self, op: Operation) -> bool:
         """Whether `op` asks if a work-item lies in the range: the same for all of an invocation, as the range is
         a multiple of its lanes."""
         if not isinstance(op, arith.CmpiOp) or op.predicate.value.data != 2:  # slt
@@ -108,7 +115,7 @@ class Axes:
                 self._while(op)
             elif isinstance(op, gpu.GlobalIdOp):
                 self._mark(op.results, _DIMENSION_AXES[op.dimension.data] & self._coarsened)
-            elif not self.is_range_test(op):
+            elif not self.is_shared(op):
                 self._mark(op.results, self.of_all(op.operands))
 
     def _if(self, op: scf.IfOp) -> None:

@@ -83,7 +83,7 @@ def coarsened(
     unasked = set[SSAValue]()
     if kernel is not source:
         with suppress(NotCoarsenableError):
-            unasked = speculate(body, Axes(body, rank, Lanes.block(lanes, lanes).axes, pure))
+            unasked = speculate(body, Axes(body, rank, Lanes.block(lanes, lanes), pure))
 
     def widened(block: Lanes) -> _Variant | None:
         made = _widened(kernel, rank, block, pure, splits_branches=splits_branches, unasked=unasked)
@@ -136,7 +136,7 @@ def _widened(
     source = kernel.body.block
     block = Block(arg_types=[argument.type for argument in source.args])
     try:
-        axes = Axes(source, rank, lanes.axes, pure)
+        axes = Axes(source, rank, lanes, pure)
         widening = Widening(axes, lanes, source, block, splits_branches=splits_branches, unasked=unasked)
     except NotCoarsenableError:
         return None

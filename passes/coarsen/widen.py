@@ -92,7 +92,7 @@ class Widening:
         return isinstance(op, memref.StoreOp) and self._memory.store(op)
 
     def _other(self, op: Operation) -> None:
-        if self._axes.is_range_test(op) or isinstance(op, ROUND_OPS):  # the same for all lanes
+        if self._axes.is_shared(op) or isinstance(op, ROUND_OPS):  # the same for all lanes
             copy = self._clone(op, self._values.lanes.first)
             self._values.note_all(op.results, copy.results)
             return

@@ -12,8 +12,10 @@ from lapilli.frontend.compile import analyse_kernels
 from lapilli.frontend.kernel import KernelFunction
 from lapilli.ir.call_graph import functions
 from lapilli.ir.dialects.kernel import is_kernel
+from lapilli.ir.parse import parse_module
 from lapilli.ir.target_env import TargetEnv
 from lapilli.passes.coarsen.coarsen import CoarsenPass, coarsened
+from lapilli.passes.coarsen.item_indices import shares_quotient
 from lapilli.passes.coarsen.pure_calls import pure_calls
 from lapilli.passes.errors import PassError
 
@@ -67,6 +69,54 @@ def test_a_matrix_product_shares_rows_and_columns():
     assert "kernel.lanes = array<i32: 4, 4>" in text
     assert "kernel.aligned_rows = array<i32: 1, 2>" in text
     assert counts(text) == (4, 0, 1, 4)
+
+
+def test_what_a_block_has_in_common_is_loaded_once():
+    @lp.kernel
+    def blocks(x: lp.In[lp.f32, 2], y: lp.Out[lp.f32, 2]):
+        i, j = lp.global_id(0), lp.global_id(1)
+        y[i, j] = x[i // 4, j // 8] + x[i, (j + 4) // 8]
+
+    @lp.kernel
+    def apart(x: lp.In[lp.f32, 2], y: lp.Out[lp.f32, 2]):
+        i, j = lp.global_id(0), lp.global_id(1)
+        y[i, j] = x[i // 4, j // 6] + x[i, (j + 2) // 4]
+
+    assert counts(coarsen(blocks)) == (2, 0, 0, 1)
+    assert counts(coarsen(apart)) == (8, 0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("operation", "is_shared"),
+    [
+        ("divui %i, %eight", True),
+        ("divui %i, %six", False),
+        ("floordivsi %i, %eight", True),
+        ("divsi %i, %eight", False),  # towards zero: -1 / 8 and -8 / 8 differ
+        ("shrui %i, %two", True),
+        ("shrsi %i, %one", False),
+        ("shrsi %before, %two", True),
+        ("shrsi %odd, %two", False),
+        ("divui %i, %zero", False),
+    ],
+)
+def test_quotients_of_four_neighbours(operation: str, *, is_shared: bool):
+    text = f"""func.func @k(%a: memref<?xindex>) attributes {{gpu.kernel, kernel.rank = 1 : i32}} {{
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %two = arith.constant 2 : index
+      %six = arith.constant 6 : index
+      %eight = arith.constant 8 : index
+      %i = "gpu.global_id"() <{{dimension = #gpu<dim x>}}> : () -> index
+      %before = arith.subi %i, %eight : index
+      %odd = arith.addi %i, %six : index
+      %q = arith.{operation} : index
+      memref.store %q, %a[%i] : memref<?xindex>
+      func.return
+    }}"""
+    found = [op for op in parse_module(text).module.walk() if op.name.startswith("arith.")][-1]
+    assert shares_quotient(found, 4) is is_shared
+    assert not shares_quotient(found, 16)
 
 
 def test_functions_that_only_compute_are_called_for_each_work_item():

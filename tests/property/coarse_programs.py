@@ -68,8 +68,9 @@ class Generator:
         self._lines.append("    " * indent + text)
 
     def _place(self, offset: int) -> str:
-        row = self._random.choice(("i", "i", "i + 1")) + ", " if self._rank == 2 else ""
-        return f"{row}j + {offset}" if offset else f"{row}j"
+        row = self._random.choice(("i", "i", "i + 1", "i // 4")) + ", " if self._rank == 2 else ""
+        column = self._random.choice(("j", "j", "j", "j // 4", "j // 12 * 8", "(j + 2) // 4 * 2"))
+        return f"{row}{column} + {offset}" if offset else f"{row}{column}"
 
     def _own(self) -> str:
         return "i, j" if self._rank == 2 else "j"
@@ -87,7 +88,7 @@ class Generator:
         if choice == 5:
             return f"{self._random.choice('yz')}[{self._own()}]"
         if choice == 6:
-            return f"lp.{self._dtype}({self._random.choice(('i', 'j', 'limit'))})"
+            return f"lp.{self._dtype}({self._random.choice(('i', 'j', 'limit', '(j - 4) // 8', 'j // 2'))})"
         operator = self._random.choice("+-*")
         return f"({self._value(depth + 1)} {operator} {self._value(depth + 1)})"
 
@@ -100,6 +101,7 @@ class Generator:
                 f"{self._value(2)} > a",
                 "limit > 2",
                 "j % 4 == 1",
+                "j // 8 % 2 == 0",
                 "0 < i < 5",
             )
         )
