@@ -136,7 +136,8 @@ _HOST_CODES: dict[str, str] = {
     ),
     "LP2002": (
         "Kernels are compiled from their source text, and none was found for this function: it came "
-        "from exec, from a frozen program or from an interactive interpreter that keeps no text. Put "
+        "from exec, from a frozen program, from a pipe that was Python's standard input, or from an interactive "
+        "interpreter that keeps no text. Put "
         "the kernel into a file, or give the text itself to lp.kernel_from_source(text)."
     ),
     "LP2003": (

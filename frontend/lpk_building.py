@@ -15,7 +15,7 @@ from ..ir.config import config
 from ..ir.device_config import device_config
 from ..ir.errors import Diagnostic, InvalidError
 from ..ir.property_set import requirement_properties
-from ..ir.target_env import TargetEnv
+from ..ir.target_env import OPTIMISATION_PASSES, TargetEnv
 from ..spirv.count_rounds import for_driver
 from ..spirv.empty_module import EMPTY_MODULE
 from ..spirv.file_table import TableRow, write_table
@@ -117,7 +117,7 @@ def build(request: BuildRequest) -> BuildResult:
             "fixed_targets": fixed,
             "device_code_split": request.device_code_split,
             "opt_level": request.opt_level,
-            "disabled_passes": checked_passes(request.disabled_passes) or None,
+            "disabled_passes": _passes(request.disabled_passes) or None,
             "debug": request.debug,
         }
         stack.enter_context(overridden_options(**{k: v for k, v in options.items() if v is not None}))
@@ -127,6 +127,14 @@ def build(request: BuildRequest) -> BuildResult:
         return replace(result, warnings=tuple(warnings))
 
 
+def _passes(names: Sequence[str]) -> tuple[str, ...]:
+    unknown = [name for name in names if name not in OPTIMISATION_PASSES]
+    if unknown:
+        known = ", ".join(OPTIMISATION_PASSES)
+        raise InvalidError(f"--disable-pass takes one of {known}; found {unknown[0]!r}")
+    return checked_passes(names)
+
+
 def _outputs(given: Sequence[str]) -> list[_Output]:
     found: list[_Output] = []
     for text in given:
@@ -134,6 +142,8 @@ def _outputs(given: Sequence[str]) -> list[_Output]:
         output = _Output(Path(path), target) if comma else _Output(Path(text), None)
         if not output.path.name or target == "":
             raise InvalidError(f"-o takes FILE or TARGET,FILE; found {text!r}")
+        if output.path == Path("-"):
+            raise InvalidError("-o takes FILE or TARGET,FILE; a bundle is not written to standard output (-)")
         found.append(output)
     if sum(output.target is None for output in found) > 1:
         raise InvalidError("expected one -o FILE; further ones name a target, -o TARGET,FILE")

@@ -6,6 +6,7 @@ import importlib
 import os
 import pkgutil
 import sys
+import traceback
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -32,10 +33,9 @@ def import_units(name: str) -> tuple[str, ...]:
         root, module_name = _place(path)
         with _on_path(root):
             return _with_submodules(_checked_import(module_name, path))
-    if not all(part.isidentifier() for part in name.split(".")):
-        raise InvalidError(
-            f"lapilli build takes a .py file, a package or a .mlir file; {name!r} is none that exists"
-        )
+    if path.is_file() or not all(part.isidentifier() for part in name.split(".")):
+        what = "something else" if path.is_file() else "none that exists"
+        raise InvalidError(f"lapilli build takes a .py file, a package or a .mlir file; {name!r} is {what}")
     with _on_path(Path.cwd()):
         return _with_submodules(_import(name))
 
@@ -53,7 +53,10 @@ def _place(path: Path) -> tuple[Path, str]:
         parts.insert(0, folder.name)
         folder = folder.parent
     if not all(part.isidentifier() for part in parts):
-        raise InvalidError(f"{path} cannot be imported: {'.'.join(parts)!r} is no name of a module")
+        raise InvalidError(
+            f"{path} cannot be imported: {'.'.join(parts)!r} is no name of a module, which has letters, digits and "
+            "underscores alone; rename it"
+        )
     return folder, ".".join(parts)
 
 
@@ -91,7 +94,18 @@ def _import(name: str) -> ModuleType:
 
 
 def _failed(name: str, error: BaseException) -> InvalidError:
-    return InvalidError(f"importing '{name}' failed: {type(error).__name__}: {error}")
+    place = _place_in(Path(sys.path[0]), error)
+    return InvalidError(f"importing '{name}' failed{place}: {type(error).__name__}: {error}")
+
+
+def _place_in(root: Path, error: BaseException) -> str:
+    """Returns the innermost line of a file below the folder that is imported from, where there is one: `` at a.py:3``."""
+    lines = [
+        f" at {frame.filename}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_relative_to(root)
+    ]
+    return lines[-1] if lines else ""
 
 
 @contextmanager

@@ -363,7 +363,11 @@ def for_user(error: ErrorT) -> ErrorT:
         if not isinstance(name, str) or name.partition(".")[0].removeprefix("_frozen_") not in _SERVING:
             return error
         step = step.tb_next
-    return error if "debug" in config.log else error.with_traceback(None)
+    try:
+        keeps_frames = "debug" in config.log
+    except InvalidError:  # this may be the error that tells of it
+        keeps_frames = False
+    return error if keeps_frames else error.with_traceback(None)
 
 
 def user_facing(function: Callable[P, R]) -> Callable[P, R]:

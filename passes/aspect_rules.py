@@ -128,7 +128,7 @@ class AspectRules:
         elif kind is ImageType:
             yield Need(self.number(Aspect.IMAGE), "image")
         elif (width := bit_width(type_)) in _INTEGER_ASPECTS:
-            yield Need(self.number(_INTEGER_ASPECTS[width]), f"i{width} value")
+            yield Need(self.number(_INTEGER_ASPECTS[width]), f"{width}-bit integer")
         elif (name := struct_name(type_)) is not None:
             for number in sorted(self._structs.get(name, ())):
                 yield Need(number, f"value of type '{name}'", is_declared=True)

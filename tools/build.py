@@ -16,8 +16,11 @@ from ..ir.errors import Error, warning_text
 from .output import fail
 
 
-def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    return None if value is None else tuple(word.strip() for word in value.split(",") if word.strip())
+def _names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Returns the names of an option that may be repeated, None where it is not given."""
+    return (
+        tuple(word.strip() for text in value for word in text.split(",") if word.strip()) if value else None
+    )
 
 
 @click.command("build")
@@ -31,9 +34,19 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     metavar="[TARGET,]FILE",
     help="File to write: a file table where it ends in .table, else a bundle file.  TARGET,FILE: for one target.",
 )
-@click.option("--targets", callback=_names, metavar="A,B", help="Targets that native code is made for.")
 @click.option(
-    "--fixed-targets", callback=_names, metavar="A,B", help="All kernels run on these targets and no others."
+    "--targets",
+    callback=_names,
+    multiple=True,
+    metavar="A,B",
+    help="Targets that native code is made for; may be repeated.",
+)
+@click.option(
+    "--fixed-targets",
+    callback=_names,
+    multiple=True,
+    metavar="A,B",
+    help="All kernels run on these targets and no others; may be repeated.",
 )
 @click.option(
     "--device-code-split",
@@ -41,7 +54,11 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     help="How finely kernels are divided into images.",
 )
 @click.option(
-    "--device-config", "device_configs", multiple=True, metavar="FILE", help="Targets of your own, as JSON."
+    "--device-config",
+    "device_configs",
+    multiple=True,
+    metavar="FILE",
+    help="Targets of your own, as JSON; may be repeated.",
 )
 @click.option("--no-spirv", is_flag=True, help="Leave SPIR-V out: only native code, and no plain table.")
 @click.option("-O0", "opt_level", flag_value=0, type=int, help="Fold nothing.")
@@ -52,7 +69,7 @@ def _names(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     "disabled_passes",
     multiple=True,
     metavar="PASS",
-    help="An optimisation pass that does not run.",
+    help="An optimisation pass that does not run; may be repeated.",
 )
 @click.option("-g", "debug", is_flag=True, help="Images say which source line they come from.")
 def command(

@@ -88,7 +88,7 @@ def source_kernel(
     if found:
         return found[0]
     if name in left_out:
-        raise UnknownKernelError(f"{what}: kernel {name!r} was left out: {left_out[name]}")
+        raise left_out_kernel(what, name, left_out[name])
     names = sorted({known for image in images if image.is_from_source for known in image.kernels})
     raise UnknownKernelError(
         f"{what}: the bundle was built from no source with a kernel {name!r}; "
@@ -139,6 +139,11 @@ def listing(images: Sequence[DeviceImage], absent: object) -> str:
             "the kernel's module first"
         )
     return f"it has {', '.join(names)}, but of the same name {why}"
+
+
+def left_out_kernel(what: str, name: str, why: str) -> UnknownKernelError:
+    """Returns the error, in the name of `what`, for a kernel of the source that no device of the bundle can run."""
+    return UnknownKernelError(f"{what}: kernel {name!r} was left out: {why}")
 
 
 def unknown_kernel(what: str, images: Sequence[DeviceImage], kernel: object) -> UnknownKernelError:

@@ -21,7 +21,15 @@ from ..ir.public_names import PublicNames
 from .backend import VulkanObject
 from .bundle_errors import no_constructor, wrong_state
 from .bundle_image import DeviceImage
-from .bundle_kernels import find_kernel, listing, source_kernel, source_kernels, stands_for, unknown_kernel
+from .bundle_kernels import (
+    find_kernel,
+    left_out_kernel,
+    listing,
+    source_kernel,
+    source_kernels,
+    stands_for,
+    unknown_kernel,
+)
 from .bundle_state import BundleState
 from .compatibility import checked_device
 from .context import Context
@@ -205,6 +213,8 @@ class KernelBundle(
         found = find_kernel("KernelBundle.get_kernel", self.kernel_ids, self._images, kernel)
         if found is None:
             self._refuse(kernel)
+            if isinstance(kernel, str) and (why := self._left_out.get(kernel)) is not None:
+                raise left_out_kernel("KernelBundle.get_kernel", kernel, why)
             raise unknown_kernel("KernelBundle.get_kernel", self._images, kernel)
         return make_kernel(self, found)
 

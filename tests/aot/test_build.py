@@ -116,6 +116,8 @@ def test_unknown_targets(make_project):
         (("-o", "a.lpk", "--no-spirv"), "no code"),
         (("-o", "/nowhere/at/all/a.lpk"), "cannot write"),
         (("-o", "a.lpk", "--device-config", "absent.json"), "absent.json"),
+        (("-o", "-"), "not written to standard output"),
+        (("-o", "a.lpk", "--disable-pass", "nope"), "--disable-pass takes one of canonicalize, coarsen"),
     ],
 )
 def test_mistakes_in_options(make_project, monkeypatch, options, message):
@@ -131,11 +133,12 @@ def test_mistakes_in_options(make_project, monkeypatch, options, message):
     [
         ("absent.py", None, "no such file"),
         ("json.py", "", "another module"),
-        ("aot_raises.py", "1 / 0", "ZeroDivisionError"),
+        ("aot_raises.py", "def f():\n    1 / 0\n\n\nf()", "failed at aot_raises.py:2: ZeroDivisionError"),
         ("aot_exits.py", "raise SystemExit(3)", "SystemExit"),
         ("aot_syntax.py", "def", "SyntaxError"),
         ("aot_empty.py", "", "no kernels"),
         ("aot-dash.py", "", "no name of a module"),
+        ("kernels.txt", "", "'kernels.txt' is something else"),
         ("aot_text.mlir", "this is no IR", "error"),
         ("no_such_package", None, "no module"),
         ("what is this", None, "takes a .py file"),
@@ -222,9 +225,8 @@ def test_native_code_is_for_targets_in_both_lists(make_project):
     if not {"lavapipe", "swiftshader"} <= present:
         pytest.skip("needs lavapipe and SwiftShader")
     file = project.folder / "out.lpk"
-    project.build(
-        "-o", file, "--targets", "lavapipe,swiftshader", "--fixed-targets", "swiftshader,nvidia_h200"
-    )
+    fixed = ("--fixed-targets", "swiftshader", "--fixed-targets", "nvidia_h200")  # as in one list
+    project.build("-o", file, "--targets", "lavapipe,swiftshader", *fixed)
     assert {image.target for image in header(file).images} == {SPIRV_TARGET, "swiftshader"}
     with pytest.raises(lp.KernelNotSupportedError, match="-fsycl-fixed-targets=swiftshader,nvidia_h200"):
         lp.load_kernel_bundle(lp.Context([lp.device("lavapipe")]), file).get_kernel("plain")

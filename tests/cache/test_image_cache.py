@@ -289,7 +289,7 @@ def test_locations_of_library_functions_are_those_of_their_calls() -> None:
     beyond = Location(code.co_filename, code.co_firstlineno + 100_000, 5, "sin_f64")
 
     def kernel(location: Location) -> KernelInfo:
-        use = AspectUse(aspect=1, location=location, what="i64 value")
+        use = AspectUse(aspect=1, location=location, what="64-bit integer")
         abi = LaunchAbi(rank=1)
         return KernelInfo(name="k", entry_point="k", parameters=(), abi=abi, aspects=(1,), aspect_uses=(use,))
 

@@ -89,7 +89,7 @@ def test_what_says_why() -> None:
         2: "declared with uses_aspects",
         5: "f16 value",
         9: "value of type 'Amx'",
-        Aspect.VK_INT64: "i64 value",
+        Aspect.VK_INT64: "64-bit integer",
         Aspect.VK_STORAGE_16BIT: "array of 16-bit elements",
     }
 

@@ -139,6 +139,9 @@ def test_kernels_that_one_device_can_run_are_in_the_bundle(device):
     only = lp.build(both, [lesser], props=[log])
     assert only.ext_oneapi_has_kernel("iota") and not only.ext_oneapi_has_kernel("wide")
     assert "'wide' is left out" in log.text and "fp64" in log.text
+    for find in (only.ext_oneapi_get_kernel, only.get_kernel):
+        with pytest.raises(lp.UnknownKernelError, match=r"kernel 'wide' was left out: .*fp64"):
+            find("wide")
     with pytest.raises(lp.BuildError, match=r"left out.*Werror"):
         lp.build(both, [lesser], props=[lp.BuildOptions("-Werror")])
 

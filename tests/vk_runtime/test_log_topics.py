@@ -24,8 +24,8 @@ grow[16](x).wait()
 """
 
 
-def run(tmp_path: Path, log: str, program: str = PROGRAM) -> str:
-    """Returns what a program writes to standard error."""
+def run(tmp_path: Path, log: str, program: str = PROGRAM, *, status: int = 0) -> str:
+    """Returns what a program writes to standard error; `status` is what it ends with."""
     file = tmp_path / "program.py"
     file.write_text(program, "utf-8")
     env = {name: value for name, value in os.environ.items() if name != "LAPILLI_LOG"}
@@ -33,7 +33,7 @@ def run(tmp_path: Path, log: str, program: str = PROGRAM) -> str:
     done = subprocess.run(
         (sys.executable, str(file)), env=env, capture_output=True, text=True, check=False, timeout=120
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == status, done.stderr
     return done.stderr
 
 
@@ -49,6 +49,13 @@ def test_topics_choose_what_is_said(tmp_path: Path) -> None:
     assert "DEBUG lapilli.vk_runtime.memory_blocks: took " in warm
     assert "launch:" not in warm
     assert run(tmp_path, "") == ""
+
+
+@pytest.mark.device
+def test_an_unknown_topic_is_one_error_that_ends_in_the_user_s_line(tmp_path: Path) -> None:
+    said = run(tmp_path, "lunch", status=1)
+    assert "InvalidError: LAPILLI_LOG takes topics (launch, cache" in said
+    assert said.count('  File "') == 2  # the program's line, and lapilli's frame that raises
 
 
 @pytest.mark.device
