@@ -204,7 +204,7 @@ _HOST_CODES: dict[str, str] = {
         "A function declared with lp.extern is defined elsewhere, so its body is only '...'. A function "
         "with a body that other modules call is @lp.external."
     ),
-    "LP2082": "Ids, barriers, group functions and arrays made in place belong to the kernel that was launched. A "
+    "LP2082": "Ids, barriers, group functions and shared arrays belong to the kernel that was launched. A "
     "function that other modules call gets what it needs as arguments.",
     "LP2083": (
         "Only kernels take this attribute: a work-group size belongs to a launch, not to a function. Put it "

@@ -202,7 +202,6 @@ def _check_body(function: ExternalFunction, instance: HelperInstance, *, uses_re
     for is_used, what in (
         (instance.uses_barrier, "barriers, group functions or shared arrays"),
         (instance.uses_work_items, "ids or sizes of the launch"),
-        (instance.makes_arrays, "arrays made in place"),
         (uses_reports, "print, or a helper with assert"),
     ):
         if is_used:

@@ -70,7 +70,6 @@ class HelperInstance:
     accesses: dict[int, AccessUse] = field(default_factory=dict[int, AccessUse])
     uses_barrier: bool = False
     uses_work_items: bool = False
-    makes_arrays: bool = False
     arguments: tuple[Value, ...] = ()
     """What it was compiled for: the objects whose ids are in its key live as long as it."""
 
@@ -194,7 +193,6 @@ def compile_helper(
         accesses={position: use for position, use in helper.accesses.items() if position >= 0},
         uses_barrier=helper.uses_barrier,
         uses_work_items=helper.uses_work_items,
-        makes_arrays=bool(helper.local_arrays),
         arguments=tuple(values.values()),
     )
     module.functions.append(_function(helper, instance, types))

@@ -60,7 +60,8 @@ def code_problem(image: DeviceImage) -> str | None:
 
 def _large_variables(module: Module, image: DeviceImage) -> list[str]:
     view = ModuleView(module)
-    computes_lengths = any(kernel.local_arrays for kernel in image.kernels)
+    # Those of an image to be linked are described then, see `linked_arrays`.
+    computes_lengths = image.is_object or any(kernel.local_arrays for kernel in image.kernels)
     sizes: dict[int, int] = {}
     found: list[str] = []
     for item in view.globals:  # types come before their users

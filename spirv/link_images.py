@@ -22,6 +22,7 @@ from .device_image import DeviceImage
 from .errors import SpirvError
 from .image_agreement import disagreements, internal_spec_ids
 from .link_input import read_module
+from .linked_arrays import with_linked_arrays
 from .linker import link_modules
 from .reflect import reflect
 from .tables import Decoration, Op
@@ -53,7 +54,7 @@ def link_images(images: Sequence[DeviceImage]) -> DeviceImage:
     reflection = reflect(binary)
     linked = DeviceImage(
         spirv=binary,
-        kernels=_kernels(images, numbering),
+        kernels=_kernels(images, modules, labels, numbering),
         spec_constants=constants,
         requirements=merged_requirements([image.requirements for image in images]),
         target_env=env,
@@ -219,29 +220,32 @@ def _renumbered(module: Module, spec_ids: Mapping[int, int]) -> Module:
 # Kernels
 
 
-def _kernels(images: Sequence[DeviceImage], numbering: _Numbering) -> tuple[KernelInfo, ...]:
+def _kernels(
+    images: Sequence[DeviceImage], modules: Sequence[Module], labels: Sequence[str], numbering: _Numbering
+) -> tuple[KernelInfo, ...]:
     providers = {symbol: image for image in images for symbol in image.exports}
     kernels: list[KernelInfo] = []
-    for image, spec_ids in zip(images, numbering.by_image, strict=True):
+    for number, (image, spec_ids) in enumerate(zip(images, numbering.by_image, strict=True)):
         needed = _aspects_by_import(image, providers)
+        others = [n for n, other in enumerate(images) if other.exports and n != number]
         for kernel in image.kernels:
             switch = kernel.abi.without_notes_spec_id
-            kernels.append(
-                replace(
-                    _with_aspects(kernel, needed),
-                    # An object with BuiltIn WorkgroupSize holds for every entry point of the module.
-                    abi=replace(
-                        kernel.abi,
-                        local_size_spec_ids=numbering.local_size,
-                        without_notes_spec_id=None if switch is None else spec_ids[switch],
-                        spec_fields=tuple(
-                            replace(field, spec_id=spec_ids[field.spec_id])
-                            for field in kernel.abi.spec_fields
-                        ),
+            made = replace(
+                _with_aspects(kernel, needed),
+                # An object with BuiltIn WorkgroupSize holds for every entry point of the module.
+                abi=replace(
+                    kernel.abi,
+                    local_size_spec_ids=numbering.local_size,
+                    without_notes_spec_id=None if switch is None else spec_ids[switch],
+                    spec_fields=tuple(
+                        replace(field, spec_id=spec_ids[field.spec_id]) for field in kernel.abi.spec_fields
                     ),
-                    parameters=tuple(_parameter(parameter, spec_ids) for parameter in kernel.parameters),
-                    size_nodes=tuple(_size_node(node, spec_ids) for node in kernel.size_nodes),
-                )
+                ),
+                parameters=tuple(_parameter(parameter, spec_ids) for parameter in kernel.parameters),
+                size_nodes=tuple(_size_node(node, spec_ids) for node in kernel.size_nodes),
+            )
+            kernels.append(
+                with_linked_arrays(made, [modules[n] for n in others], [labels[n] for n in others])
             )
     return tuple(kernels)
 

@@ -22,11 +22,10 @@ from ...ir.dialects.kernel_atomic import (
 from ...ir.dialects.kernel_fields import field_operands
 from .array_parameter import ArrayParameter
 from .atomic_place import AtomicPlace, compare_exchange_loop
-from .function_lowering import FunctionLowering, Handler
+from .function_lowering import FunctionLowering, Handler, arrays_of
 from .local_array import LocalArray
 from .memory_handlers import from_storage, to_storage
 from .narrow_atomics import lower_narrow
-from .work_item_handlers import entry_of
 
 _INTEGER: dict[str, type[Operation]] = {
     "add": spirv.AtomicIAddOp,
@@ -54,7 +53,7 @@ class _Place(AtomicPlace):
 
     def __init__(self, fn: FunctionLowering, op: AtomicOp) -> None:
         first = op.first_index
-        array = entry_of(fn, op).arguments.array(op.array)
+        array = arrays_of(fn, op).array(op.array)
         self.element_type = array.element_type
         if op.path is None:
             indices = fn.array_indices(op.operands[first:], array.index_type)

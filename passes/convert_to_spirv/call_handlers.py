@@ -15,7 +15,7 @@ from ...ir.dialects.kernel import NO_CONTRACTION
 from ...ir.dialects.kernel_image import ImageType
 from ...ir.narrowing import is_memref_type
 from ..errors import PassError
-from .function_lowering import FunctionLowering, Handler, float_attributes
+from .function_lowering import FunctionLowering, Handler, arrays_of, float_attributes
 from .module_lowering import LoweredFunction, inlined_before, only_block
 from .signed_zeros import hidden_argument
 from .types import integer_attribute, is_float, scalar_of
@@ -86,7 +86,7 @@ def _inline(fn: FunctionLowering, op: Operation, callee: Function) -> None:
     values: dict[SSAValue, SSAValue] = {}
     for parameter, argument in zip(block.args, op.operands, strict=True):
         if is_memref_type(parameter.type):
-            entry_of(fn, op).arguments.bind_array(parameter, argument)
+            arrays_of(fn, op).bind_array(parameter, argument)
         elif isinstance(parameter.type, ImageType):
             entry_of(fn, op).arguments.bind_image(parameter, argument)
         else:

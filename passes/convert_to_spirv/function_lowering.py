@@ -31,6 +31,7 @@ from ..errors import PassError
 from .types import integer_attribute, is_float, scalar_of
 
 if TYPE_CHECKING:
+    from .function_arrays import FunctionArrays
     from .joined_fields import Window
     from .kernel_entry import KernelEntry
     from .module_lowering import ModuleLowering
@@ -62,6 +63,8 @@ class FunctionLowering:
         self.name = name
         self.entry: KernelEntry | None = None
         """The kernel that is lowered, inlined helpers included; None in a function of its own."""
+        self.arrays: FunctionArrays | None = None
+        """The arrays that its values refer to; None in a function that can have none."""
         self.location: LocationAttr = location
         """Of the operation being lowered; new instructions get it."""
         self.body = empty_block()
@@ -264,6 +267,13 @@ class FunctionLowering:
         """Puts what was kept apart in front of the body and returns it."""
         prepend_all(self.body, [*self._constant_ops, *self._variables, *self._first_ops])
         return self.body
+
+
+def arrays_of(fn: FunctionLowering, op: Operation) -> FunctionArrays:
+    """Returns the arrays of the function around `op`; PassError where it can have none."""
+    if fn.arrays is None:
+        raise PassError(f"'{op.name}' belongs into a kernel, found it in function @{fn.name}", op)
+    return fn.arrays
 
 
 def _wrapped(number: int, type_: Attribute) -> int:

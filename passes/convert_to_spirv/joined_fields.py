@@ -23,9 +23,8 @@ from ...ir.dialects.spirv.types import element_type_at
 from ...ir.walk import block_operations
 from ..optimise.effects import writes_memory
 from .array_parameter import ArrayParameter
-from .function_lowering import FunctionLowering
+from .function_lowering import FunctionLowering, arrays_of
 from .types import part_offset_bytes, scalar_bytes
-from .work_item_handlers import entry_of
 
 _WORD_BYTES = 4
 _WINDOWS = ((4, 3), (2, 2))
@@ -77,7 +76,7 @@ def _words(fn: FunctionLowering, op: LoadFieldOp) -> tuple[int, int] | None:
     """Returns which word of the element a load reads, and the element's length in words; None where the first is not
     known, either is none, or the array has no vectors."""
     # None for an array that the kernel makes itself.
-    array = entry_of(fn, op).arguments.known_array(op.operands[0])
+    array = arrays_of(fn, op).known_array(op.operands[0])
     if not isinstance(array, ArrayParameter) or not array.has_vector_views:
         return None
     stride = array.stride_bytes

@@ -27,6 +27,7 @@ from ...ir.narrowing import is_integer_type, is_memref_type
 from ..errors import PassError, operation_location
 from .argument_block import ArgumentBlock, FieldKey, FieldKind
 from .array_parameter import ArrayParameter
+from .function_arrays import FunctionArrays
 from .function_lowering import FunctionLowering
 from .launch_place import component
 from .module_lowering import only_block
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from .local_array import LocalArray
 
 
-class KernelArguments:
+class KernelArguments(FunctionArrays):
     """What the values of one kernel refer to.
 
     Args:
@@ -62,17 +63,15 @@ class KernelArguments:
         parameters: Sequence[KernelParameter],
         index_type: Attribute,
     ) -> None:
+        super().__init__(sizes)
         self._fn = fn
         self._block = block
-        self._sizes = sizes
         self._kernel = kernel
         self._parameters = parameters
         self._index_type = index_type
-        self._arrays: dict[SSAValue, ArrayParameter | LocalArray] = {}
         self._images: dict[SSAValue, ImageArgument] = {}
         self._image_numbers: dict[int, ImageArgument] = {}
         """Images by their number in the signature."""
-        self._local_arrays: list[LocalArray] = []
         self._scalars: dict[SSAValue, int] = {}
         self._shared: dict[SSAValue, int] = {}
         """Arrays in the memory of a work-group that the launch gives, by their number in the signature."""
@@ -124,19 +123,11 @@ class KernelArguments:
 
     # What handlers ask for
 
-    def known_array(self, value: SSAValue) -> ArrayParameter | LocalArray | None:
-        """Returns the array that `value` refers to; None of one that is not lowered yet."""
-        return self._arrays.get(value)
-
     def array(self, value: SSAValue) -> ArrayParameter | LocalArray:
-        """Returns the array that `value` refers to; TypeError where there is none."""
-        known = self._arrays.get(value)
-        if known is None and value in self._shared:
-            known = self._given_array(value, self._shared[value])
-            self.add_local_array(value, known)
-        if known is None:
-            raise TypeError("arrays are parameters of the kernel or made by memref.alloc and memref.alloca")
-        return known
+        """As of `FunctionArrays`; makes an array whose extents the launch gives at its first use."""
+        if value in self._shared and value not in self._arrays:
+            self.add_local_array(value, self._given_array(value, self._shared[value]))
+        return super().array(value)
 
     def _given_array(self, value: SSAValue, number: int) -> LocalArray:
         """Makes the array of a parameter whose extents each launch gives."""
@@ -150,12 +141,7 @@ class KernelArguments:
         extents = [spec_constant_of(fn, symbol) for symbol in symbols]
         spelled = tuple(f"{name}.shape[{d}]" for d in range(rank))
         location = operation_location(self._kernel, fn.name)
-        return LocalArray(fn, self._sizes, value.type, StorageClass.Workgroup, extents, spelled, location)
-
-    def add_local_array(self, value: SSAValue, array: LocalArray) -> None:
-        """Makes `value` refer to an array that the kernel makes."""
-        self._arrays[value] = array
-        self._local_arrays.append(array)
+        return LocalArray(fn, self.sizes, value.type, StorageClass.Workgroup, extents, spelled, location)
 
     def image(self, value: SSAValue) -> ImageArgument:
         """Returns the image that `value` refers to; TypeError where there is none."""
@@ -167,10 +153,6 @@ class KernelArguments:
     def bind_image(self, parameter: SSAValue, argument: SSAValue) -> None:
         """Makes an inlined helper's parameter refer to the image that it is called with."""
         self._images[parameter] = self.image(argument)
-
-    def bind_array(self, parameter: SSAValue, argument: SSAValue) -> None:
-        """Makes an inlined helper's parameter refer to the array that it is called with."""
-        self._arrays[parameter] = self.array(argument)
 
     def scalar(self, value: SSAValue) -> SSAValue:
         """Returns a scalar argument, loaded at the kernel's start and narrowed to its type."""

@@ -60,8 +60,6 @@ class KernelEntry:
         )
         self._fn.entry = self
         self._block = ArgumentBlock(self._fn)
-        self.sizes = SizeExpressions(module)
-        """Lengths of the arrays that it makes."""
         self.report = ReportBuffer(self._fn, self._global_ids)
         """Its checks and prints."""
         self._round_count: SSAValue | None = None
@@ -87,9 +85,10 @@ class KernelEntry:
                 function=self.name,
             )
         self.arguments = KernelArguments(
-            self._fn, self._block, self.sizes, kernel, parameters, self.index_type
+            self._fn, self._block, SizeExpressions(module), kernel, parameters, self.index_type
         )
         """What its values refer to."""
+        self._fn.arrays = self.arguments
 
     # What handlers ask for
 
@@ -217,7 +216,7 @@ class KernelEntry:
             aspects=tuple(sorted(number for number in used if number >= 0)),
             aspect_uses=self._aspect_uses(used),
             location=operation_location(kernel, self.name),
-            size_nodes=self.sizes.nodes(),
+            size_nodes=self.arguments.sizes.nodes(),
             local_arrays=self.arguments.local_arrays(),
             sites=self.report.sites,
             lanes=integers(kernel.attributes.get(LANES)) or (),

@@ -1,4 +1,4 @@
-"""Arrays that a kernel makes: `memref.alloc` for a work-group, `memref.alloca` for a work-item.
+"""Arrays that a kernel or an exported function makes: `memref.alloc` for a work-group, `memref.alloca` for a work-item.
 
 The memory space says which, as upstream has it after `map-memref-storage-class`:
 `#spirv.storage_class<Workgroup>` becomes a variable of the module, `<Function>` one of the function.  All
@@ -26,7 +26,7 @@ from ...ir.kernel_info import LocalArrayInfo
 from ...ir.location import location_of
 from ...ir.narrowing import is_array_attribute, is_integer_type, is_memref_type, is_vector_type
 from ..errors import PassError
-from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler
+from .function_lowering import NO_ATTRIBUTES, FunctionLowering, Handler, arrays_of
 from .size_expressions import Size, SizeExpressions
 from .types import scalar_bytes
 
@@ -202,23 +202,24 @@ def _spelled(op: Operation) -> tuple[str, ...]:
 
 
 def _allocate(fn: FunctionLowering, op: Operation) -> None:
-    if fn.entry is None:  # of a helper; what a function makes itself the front end refuses
-        raise PassError(
-            f"function @{fn.name} is called by other modules and needs an array in memory here, which only a launched "
-            "kernel has; pass the values as arguments, or make it a plain function, which is compiled with its caller",
-            op,
-            code="LP2082",
-        )
     type_ = op.results[0].type
     assert is_memref_type(type_)
     expected = _STORAGE_CLASSES[op.name]
+    if fn.entry is None and expected is StorageClass.Workgroup:
+        raise PassError(
+            f"function @{fn.name} is called by other modules and makes a shared array, which only a launched kernel "
+            "has; pass the values as arguments, or make it a plain function, which is compiled with its caller",
+            op,
+            code="LP2082",
+        )
+    arrays = arrays_of(fn, op)
     space = type_.memory_space
     if not isinstance(space, StorageClassAttr) or space.data is not expected:
         raise TypeError(f"expected memory space #spirv.storage_class<{expected.name}>, found {type_}")
     sizes = iter([fn.value(value) for value in op.operands])
     extents = [next(sizes) if length == DYNAMIC_INDEX else fn.index(length) for length in type_.get_shape()]
-    array = LocalArray(fn, fn.entry.sizes, type_, expected, extents, _spelled(op), location_of(op.location))
-    fn.entry.arguments.add_local_array(op.results[0], array)
+    array = LocalArray(fn, arrays.sizes, type_, expected, extents, _spelled(op), location_of(op.location))
+    arrays.add_local_array(op.results[0], array)
 
 
 HANDLERS: dict[type[Operation], Handler] = {

@@ -17,11 +17,10 @@ from ...ir.dialects.kernel_wide import LoadWideOp, StoreWideOp
 from ...ir.dialects.spirv.scalars import component_count
 from ...ir.narrowing import is_memref_type
 from .array_parameter import ArrayParameter
-from .function_lowering import FunctionLowering, Handler
+from .function_lowering import FunctionLowering, Handler, arrays_of
 from .launch_place import component
 from .types import scalar_of
 from .words import by_component, from_word, is_narrow, to_word
-from .work_item_handlers import entry_of
 
 if TYPE_CHECKING:
     from .joined_fields import Window
@@ -49,7 +48,7 @@ def to_storage(fn: FunctionLowering, value: SSAValue, storage_type: Attribute) -
 
 def _load(fn: FunctionLowering, op: Operation) -> None:
     source, *indices = op.operands
-    array = entry_of(fn, op).arguments.array(source)
+    array = arrays_of(fn, op).array(source)
     if isinstance(array, ArrayParameter) and array.is_uniform:
         value = array.load_uniform(fn.array_indices(indices, array.index_type))
         fn.values[op.results[0]] = from_storage(fn, value, array.element_type)
@@ -61,7 +60,7 @@ def _load(fn: FunctionLowering, op: Operation) -> None:
 
 def _store(fn: FunctionLowering, op: Operation) -> None:
     value, target, *indices = op.operands
-    array = entry_of(fn, op).arguments.array(target)
+    array = arrays_of(fn, op).array(target)
     pointer = array.element_pointer(fn.array_indices(indices, array.index_type))
     stored = to_storage(fn, fn.value(value), array.storage_type)
     fn.add(create(spirv.StoreOp, operands=(pointer, stored), properties=array.access))
@@ -70,7 +69,7 @@ def _store(fn: FunctionLowering, op: Operation) -> None:
 def _load_field(fn: FunctionLowering, op: Operation) -> None:
     if op.results[0] in fn.values:
         return  # it was loaded together with its neighbours
-    array = entry_of(fn, op).arguments.array(op.operands[0])
+    array = arrays_of(fn, op).array(op.operands[0])
     type_ = fn.type(op.results[0].type)
     stored = array.stored(type_)
     from .joined_fields import window_at  # seldom needed
@@ -103,7 +102,7 @@ def _load_window(fn: FunctionLowering, array: ArrayParameter, window: Window) ->
 
 
 def _store_field(fn: FunctionLowering, op: Operation) -> None:
-    array = entry_of(fn, op).arguments.array(op.operands[1])
+    array = arrays_of(fn, op).array(op.operands[1])
     type_ = fn.type(op.operands[0].type)
     stored = array.stored(type_)
     pointer = array.element_pointer(*_field(fn, op, 2, array.index_type), stored)
@@ -128,7 +127,7 @@ def _wide(
     fn: FunctionLowering, op: Operation, source: SSAValue, indices: Sequence[SSAValue]
 ) -> tuple[SSAValue, Attribute]:
     """Returns a pointer to neighbouring elements of an array parameter, and the type of what it points to."""
-    array = entry_of(fn, op).arguments.array(source)
+    array = arrays_of(fn, op).array(source)
     if not isinstance(array, ArrayParameter):
         raise TypeError("wide accesses are to arrays that are parameters of the kernel")
     moved = op.results[0].type if op.results else op.operands[0].type
@@ -151,7 +150,7 @@ def _dim(fn: FunctionLowering, op: Operation) -> None:
         raise TypeError(
             "the dimension is a constant; select among the extents for one known at run time only"
         )
-    fn.values[op.results[0]] = entry_of(fn, op).arguments.array(source).extent(int(dimension))
+    fn.values[op.results[0]] = arrays_of(fn, op).array(source).extent(int(dimension))
 
 
 _ACCESSES = (memref.LoadOp, memref.StoreOp, LoadFieldOp, StoreFieldOp, LoadWideOp, StoreWideOp, AtomicOp)
@@ -171,7 +170,7 @@ def _collapse_shape(fn: FunctionLowering, op: Operation) -> None:
             "memref.collapse_shape gives arrays of one dimension with the same elements, for loads, stores and atomics "
             "only; take extents of the array itself"
         )
-    entry_of(fn, op).arguments.bind_array(flat, array)
+    arrays_of(fn, op).bind_array(flat, array)
 
 
 HANDLERS: dict[type[Operation], Handler] = {

@@ -36,9 +36,11 @@ from ...ir.walk import operations
 from ..errors import PassError
 from ..optimise.effects import NEEDS_KERNEL
 from .external_functions import check_external, linkage_of
+from .function_arrays import FunctionArrays
 from .function_lowering import FunctionLowering, Handler
 from .known_numbers import KnownNumbers
 from .packed_tables import needs_block
+from .size_expressions import SizeExpressions
 from .spec_constant_table import SpecConstantTable
 from .trap_state import TrapState
 from .types import TypeConverter, integer_attribute, scalar_of, with_scalar
@@ -338,6 +340,8 @@ class ModuleLowering:
             self, name, function.location, no_contraction="kernel.no_contraction" in function.attributes
         )
         fn.has_inputs = lowered.linkage is None
+        if lowered.linkage is not None:  # what else makes arrays is inlined
+            fn.arrays = FunctionArrays(SizeExpressions(self))
         block = only_block(function)
         for argument, type_ in zip(block.args, inputs, strict=True):
             fn.values[argument] = fn.body.insert_arg(type_, len(fn.body.args))

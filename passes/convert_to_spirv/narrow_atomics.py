@@ -26,9 +26,8 @@ from ...ir.dialects.kernel_fields import field_operands
 from .array_parameter import ArrayParameter
 from .atomic_place import AtomicPlace, compare_exchange_loop
 from .cast_handlers import from_bf16, scalar_width, to_bf16
-from .function_lowering import FunctionLowering
+from .function_lowering import FunctionLowering, arrays_of
 from .words import from_word, to_word
-from .work_item_handlers import entry_of
 
 _INTEGER: dict[str, type[Operation]] = {
     "add": spirv.IAddOp,
@@ -55,7 +54,7 @@ class _Word:
     """The word around an element, or part of one, and where in it that lies."""
 
     def __init__(self, fn: FunctionLowering, op: AtomicOp) -> None:
-        array = entry_of(fn, op).arguments.array(op.array)
+        array = arrays_of(fn, op).array(op.array)
         first = op.first_index
         self.fn = fn
         self.type: Attribute = fn.type(op.element_type)

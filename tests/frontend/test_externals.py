@@ -210,8 +210,8 @@ BODIES = {
     "barrier": ("LP2082", "lp.barrier()\n    return x", "barriers, group functions"),
     "array": (
         "LP2082",
-        "a = lp.private.array(4, lp.f32)\n    a[0] = x\n    return a[0]",
-        "arrays made in place",
+        "a = lp.local.array(4, lp.f32)\n    a[0] = x\n    return a[0]",
+        "barriers, group functions or shared arrays",
     ),
     "nothing": ("LP2049", "y = x", "returns None; its annotation says f32"),
     "recursion": ("LP2044", "return f(x)", "recursion: f"),
@@ -225,25 +225,6 @@ def test_bodies_are_checked_when_they_are_compiled(load: Load, mistake: str) -> 
     with pytest.raises(lp.CompileError, match=message) as caught:
         object_image(module.f, ENV)
     assert caught.value.code == code
-
-
-def test_an_array_of_a_helper_that_stays_in_memory_is_the_programs_mistake(load: Load) -> None:
-    """One whose elements become values is none: whether it does is known after optimisation only."""
-    module = load(
-        "ext_helper_array",
-        "N = lp.SpecializationId(lp.i32, 3)\n"
-        "def of_constant(x: lp.f32):\n"
-        "    a = lp.private.array(N, lp.f32)\n    a[N - 1] = x\n    return a[N - 1]\n"
-        "def of_three(x: lp.f32):\n"
-        "    a = lp.private.array(3, lp.f32)\n    a[2] = x\n    return a[2]\n"
-        "@lp.external\ndef kept(x: lp.f32) -> lp.f32:\n    return of_constant(x)\n"
-        "@lp.external\ndef gone(x: lp.f32) -> lp.f32:\n    return of_three(x)\n",
-    )
-    assert object_image(module.gone, ENV).image.exports == ("gone",)
-    with pytest.raises(lp.BuildError, match="@kept is called by other modules and needs an array") as caught:
-        object_image(module.kept, ENV)
-    assert caught.value.code == "LP2082"
-    assert caught.value.location is not None and caught.value.location.line == 4
 
 
 def test_a_declaration_has_no_body(load: Load) -> None:

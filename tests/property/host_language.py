@@ -12,8 +12,21 @@ from .typed_python import BOOL, F32, I32, INDEX, TYPES, HostArray, HostTable, Nu
 
 
 class _FixedArray:
+    """In an annotation, a type; ``lp.FixedArray[lp.f32, 4]()`` is a `HostArray`."""
+
     def __getitem__(self, item):
-        return item
+        return _FixedType(item) if isinstance(item, tuple) else item
+
+
+class _FixedType(tuple[object, ...]):
+    def __call__(self):
+        return _Private.array(self[1], self[0])
+
+
+class _Private:
+    @staticmethod
+    def array(length, kind):
+        return HostArray(np.zeros(length, kind.numpy), kind)
 
 
 def _rounded(function, value):
@@ -33,6 +46,7 @@ class Language:
     In = Out = Array = FixedArray = _FixedArray()
     bool_ = BOOL
     math = _Math
+    private = _Private
 
     def __init__(self, spec_values=()):
         self.ids = (0,)

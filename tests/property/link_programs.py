@@ -76,10 +76,26 @@ class LinkGenerator(Generator):
         self.line(0, f"def {name}({', '.join(spelled)}) -> lp.{made.result[0].name}:")
         scope = Scope({f"p{k}": kind for k, kind in enumerate(parameters)}, {}, (), helpers, made.result)
         self.declare(scope, 1)
+        if self.random.random() < 0.6:
+            self.memory(scope)
         for _ in range(self.random.randrange(1, 3)):
             self.block(scope, 1, 1, False)
         self.line(1, f"return {self.result(scope)}")
         return "\n".join(self.lines) + "\n", made
+
+    def memory(self, scope: Scope) -> None:
+        """Writes a loop that stores elements of an array of the function's own, and a variable that reads one."""
+        kind, name, variable = self.random.choice(self.types), self.name("m"), self.name("a")
+        made = self.random.choice(
+            [f"lp.private.array(4, lp.{kind.name})", f"lp.FixedArray[lp.{kind.name}, 4]()"]
+        )
+        counter = self.name("v")
+        self.line(1, f"{name} = {made}")
+        self.line(1, f"for {counter} in range(4):")
+        self.line(2, f"{name}[{counter}] = {self.converted(scope, kind, 1)}")
+        self.line(1, f"{name}[{self.index(scope, 4)}] = {self.converted(scope, kind, 1)}")
+        self.line(1, f"{variable} = {name}[{self.index(scope, 4)}]")
+        scope.variables[variable] = kind
 
 
 class LinkProgram(Program):
