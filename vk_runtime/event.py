@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ..ir.errors import Error, InvalidError, for_user, user_facing
 from ..ir.public_names import PublicNames
 from .backend import VulkanObject
+from .quiet import quiet
 
 if TYPE_CHECKING:
     from .event_times import EventProfilingInfo, Timing
@@ -107,27 +108,39 @@ class Event(
         self._queue.watch(self.value, partial(function, self))
 
     def __await__(self) -> Generator[Any, None, Self]:
-        import asyncio  # 15 ms, and there already where somebody awaits
-
-        if not self.done:
-            loop = asyncio.get_running_loop()
-            ended: asyncio.Future[None] = loop.create_future()
-
-            def tell() -> None:
-                if not ended.done():  # it may have been cancelled
-                    ended.set_result(None)
-
-            def tell_loop(event: Event) -> None:
-                del event
-                with suppress(RuntimeError):  # the loop was closed: nobody waits any more
-                    loop.call_soon_threadsafe(tell)
-
-            self.add_done_callback(tell_loop)
-            yield from ended
+        queue = self._queue
         try:
-            return self.wait()
+            if not self.done:
+                yield from self._told_to_loop()
+            with quiet():
+                queue.wait_for(self.value)  # takes no time any more, or says what came in between
+            # The loop must go on while later launches of kernels that print run.
+            last = queue.reported_until()
+            if last:
+                yield from Event(queue, last)._told_to_loop()
+            queue.show_ended()
         except Error as error:
             raise for_user(error)  # noqa: B904 - it is the same error
+        return self
+
+    def _told_to_loop(self) -> Generator[Any, None, None]:
+        """Waits for the command as coroutines do."""
+        import asyncio  # 15 ms, and there already where somebody awaits
+
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[None] = loop.create_future()
+
+        def tell() -> None:
+            if not ended.done():  # it may have been cancelled
+                ended.set_result(None)
+
+        def tell_loop(event: Event) -> None:
+            del event
+            with suppress(RuntimeError):  # the loop was closed: nobody waits any more
+                loop.call_soon_threadsafe(tell)
+
+        self.add_done_callback(tell_loop)
+        yield from ended
 
     @property
     @user_facing

@@ -7,7 +7,7 @@ have binary semaphores, timeline semaphores, both, or none to share; they are as
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from ..ir.errors import FeatureNotSupportedError, InvalidError
 from .bundle_errors import ConstraintError, type_name
@@ -38,8 +38,17 @@ _ALL_COMMANDS = 0x10000
 """VK_PIPELINE_STAGE_ALL_COMMANDS_BIT."""
 
 
-class ExternalSemaphore(Handle):
+class _Native(Handle):
+    """The VkSemaphore, which submissions that signal or wait for it hold.  Make it with the device's lock held."""
+
+    def __init__(self, device: LogicalDevice, info: Any) -> None:
+        self.raw = self._make(device, "Semaphore", info)
+
+
+class ExternalSemaphore:
     """A semaphore that can be exported; `import_semaphore_fd` makes the other end.
+
+    It may be closed, or let go of, while queues have yet to signal it or to wait for it.
 
     Args:
         device: by default the default device.
@@ -65,7 +74,7 @@ class ExternalSemaphore(Handle):
         with logical.lock:
             logical.require_usable()
             info = make("VkSemaphoreCreateInfo", pNext=chain(*structs))
-            self._raw = self._make(logical, "Semaphore", info)
+            self._native: _Native | None = _Native(logical, info)
 
     @property
     def device(self) -> Device:
@@ -80,14 +89,27 @@ class ExternalSemaphore(Handle):
     @property
     def raw(self) -> Any:
         """The VkSemaphore."""
-        self._require_open()
-        return self._raw
+        return self._require_open().raw
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was given up."""
+        return self._native is None
+
+    def close(self) -> None:
+        """Gives it up; later use raises.  What queues were told before still takes place."""
+        self._native = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def export_fd(self) -> int:
         """Returns a new file descriptor, for `import_semaphore_fd`, CUDA or HIP; the caller closes it."""
-        self._require_open()
-        logical = self._device.logical
-        info = make("VkSemaphoreGetFdInfoKHR", semaphore=self._raw, handleType=_OPAQUE_FD)
+        native, logical = self._require_open(), self._device.logical
+        info = make("VkSemaphoreGetFdInfoKHR", semaphore=native.raw, handleType=_OPAQUE_FD)
         out = ffi.new("int*")
         logical.check(logical.vk.vkGetSemaphoreFdKHR(logical.raw, info, out), "vkGetSemaphoreFdKHR")
         return out[0]
@@ -118,7 +140,7 @@ class ExternalSemaphore(Handle):
         self._submit("wait", queue, value, is_signal=False)
 
     def _submit(self, verb: str, queue: Queue, value: int, *, is_signal: bool) -> None:
-        self._require_open()
+        native = self._require_open()
         if not isinstance(queue, Queue):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
             raise ConstraintError(f"ExternalSemaphore.{verb} takes an lp.Queue, found {type_name(queue)}")
         if queue.device is not self._device:
@@ -128,7 +150,7 @@ class ExternalSemaphore(Handle):
             )
         number = self._checked_value(verb, value, is_signal=is_signal)
         logical = self._device.logical
-        semaphores, values = ffi.new("VkSemaphore[]", [self._raw]), ffi.new("uint64_t[]", [number])
+        semaphores, values = ffi.new("VkSemaphore[]", [native.raw]), ffi.new("uint64_t[]", [number])
         stages = ffi.new("VkPipelineStageFlags[]", [_ALL_COMMANDS])
         if is_signal:
             timeline = make(
@@ -150,7 +172,7 @@ class ExternalSemaphore(Handle):
             logical.require_usable()
             queue.flush()
             # What ends later keeps the semaphore until then.  First: it may fail, and a submission is not taken back.
-            queue.open().keep.append(self)
+            queue.open().keep.append(native)
             # Without commands it stands for all before it in the queue, or holds up all behind it (Vulkan 1.3, 7.4.1).
             logical.check(logical.vk.vkQueueSubmit(queue.vk_queue, 1, info, NULL), "vkQueueSubmit")
             if is_signal:
@@ -171,9 +193,11 @@ class ExternalSemaphore(Handle):
             )
         return number
 
-    def _require_open(self) -> None:
-        if self.is_closed:
+    def _require_open(self) -> _Native:
+        native = self._native
+        if native is None:
             raise InvalidError("this lp.ExternalSemaphore was closed")
+        return native
 
     def __repr__(self) -> str:
         return f"<lapilli.ExternalSemaphore {self._kind} of {self._device!r}>"

@@ -27,8 +27,9 @@ class _Recording(NamedTuple):
 
 _recording: ContextVar[_Recording | None] = ContextVar("lapilli: the graph that is recorded", default=None)
 
-active: set[int] = set()
-"""The ids of the graphs that are recorded.  A count would be wrong after a Ctrl-C between counting and the rest."""
+active: set[weakref.ref[Graph]] = set()
+"""The graphs that are recorded; one that goes without being left leaves it.  A count would be wrong after a Ctrl-C
+between counting and the rest."""
 
 
 def recorder() -> Graph | None:
@@ -36,19 +37,19 @@ def recorder() -> Graph | None:
     found = _recording.get()
     if found is None or found.thread != threading.get_ident():
         return None
-    graph = found.graph()
-    return graph if id(graph) in active else None
+    return found.graph() if found.graph in active else None
 
 
 def begin(graph: Graph) -> None:
     """Has a graph take what is launched here."""
-    active.add(id(graph))
-    _recording.set(_Recording(weakref.ref(graph), threading.get_ident()))
+    reference = weakref.ref(graph, active.discard)
+    active.add(reference)
+    _recording.set(_Recording(reference, threading.get_ident()))
 
 
 def end(graph: Graph) -> None:
     """Makes commands run again, wherever the block was entered."""
-    active.discard(id(graph))
+    active.discard(weakref.ref(graph))  # equal to the one that is there
     found = _recording.get()
     if found is not None and found.graph() is graph:
         _recording.set(None)

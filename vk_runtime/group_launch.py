@@ -123,9 +123,11 @@ def _own_kernel(
             "it from that one with kb.get_kernel(…)"
         )
     if kernel.context is not queue.context:
+        is_default = queue is queue.device.default_queue
+        found = "the default queue, where launches without .on(queue) go" if is_default else "the queue"
         raise InvalidError(
-            f"kernel '{kernel.name}' belongs to another context than the queue; make the queue with "
-            "lp.Queue(context=kernel.context)"
+            f"kernel '{kernel.name}' belongs to another context than {found}; make a queue with "
+            "q = lp.Queue(context=kernel.context) and launch with kernel[…].on(q)(…)"
         )
     if bundle is None:
         constants.bind(kernel.kernel_bundle)

@@ -7,6 +7,7 @@ NumPy array of its shape, with one more dimension of channels where the format h
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -16,7 +17,8 @@ from ..ir.errors import InvalidError, user_facing
 from ..ir.image_formats import ImageFormat
 from ..ir.public_names import PublicNames
 from .array_creation import device_of, normalise_shape
-from .host_data import require_unmasked
+from .dtypes import spelling_of
+from .host_data import host_array, require_unmasked
 from .image_base import ImageBase
 from .image_data import checked_format, host_image, image_shape
 from .image_memory import ImageMemory
@@ -125,16 +127,19 @@ class Image(
 
     @user_facing
     def copy_from(self, source: object) -> Self:
-        """Copies all pixels from a NumPy array, or what NumPy takes for one, of `host_shape` and `dtype`.
+        """Copies all pixels from an array of `host_shape` and `dtype`; returns this image.
 
-        Returns:
-            This image.
+        Args:
+            source: a NumPy array, what NumPy takes for one, as a PIL image, or a nested sequence.
 
         Raises:
-            InvalidError: another shape or dtype.
+            InvalidError: another shape or dtype, or a number in a sequence that does not fit the dtype.
         """
         require_unmasked(source, "copy_from")
-        host = np.asarray(source)
+        if isinstance(source, list | tuple):
+            host = host_array(cast(object, source), spelling_of(self.dtype), "copy_from")
+        else:
+            host = np.asarray(source)
         self.require_same(host, "copy_from: the source")
         upload_image(self._device.default_queue, self._device.logical, self.buffer, host)
         return self
@@ -151,10 +156,12 @@ class Image(
 
     def filled_with(self, value: object) -> np.ndarray[Any, Any]:
         """Returns what `fill` makes of it on the host: one pixel, broadcast.  Raises as `fill`."""
-        pixel = np.asarray(value)
+        pixel = None
+        with suppress(ValueError):  # a ragged list
+            pixel = np.asarray(value)
         wanted = () if self.channels == 1 else (self.channels,)
         kinds = "iufb" if self.dtype.kind == "f" else "iub"
-        if pixel.dtype.kind not in kinds or pixel.shape not in ((), wanted):
+        if pixel is None or pixel.dtype.kind not in kinds or pixel.shape not in ((), wanted):
             raise InvalidError(
                 f"fill: a pixel of {self.format.name} is a number, or {self.channels} of {self.dtype}; found {value!r}"
             )

@@ -64,6 +64,8 @@ class MemoryAllocator:
         self._serials = itertools.count(1)
         self._counts: defaultdict[int, HeapCounts] = defaultdict(HeapCounts)
         self._spares = SpareBuffers(self._destroy)
+        self._half_bound: dict[BufferStorage, None] = {}
+        """What the driver may still put memory under, and could not be waited for: kept until it can."""
         limits = device.physical.limits
         self._harmless_bytes = min(
             limits.max_buffer_bytes, limits.max_memory_allocation_bytes, self._largest_heap()
@@ -172,6 +174,8 @@ class MemoryAllocator:
         if waits and self._device.half_way is None:  # nothing can be submitted in the middle of a command
             self._device.wait_idle()
         self._device.collect()
+        for storage in tuple(self._half_bound):
+            self._destroy(storage)
         self._spares.clear()
         self._blocks.release_empty()
         try:
@@ -294,10 +298,16 @@ class MemoryAllocator:
                 self._destroy(storage)
 
     def _destroy(self, storage: BufferStorage) -> None:
-        for binding in storage.bindings:
-            binding.end()
+        if all(binding.end() for binding in storage.bindings):
+            self._destroy_now(storage)
+        else:
+            self._half_bound[storage] = None
+
+    def _destroy_now(self, storage: BufferStorage) -> None:
         storage.made.destroy()
         self.give_back(storage.places)
+        storage.bindings.clear()
+        self._half_bound.pop(storage, None)
 
     def _part_sizes(self, needs: Any) -> list[int]:
         """Returns how a buffer that is too large for one allocation is divided."""
@@ -344,6 +354,8 @@ class MemoryAllocator:
             counts.holders.discard(id(places))
 
     def close(self) -> None:
-        """Frees every block; call it after the buffers are gone."""
+        """Frees every block; call it after the buffers are gone, when nothing runs any more."""
+        for storage in tuple(self._half_bound):
+            self._destroy_now(storage)
         self._spares.clear()
         self._blocks.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import math
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
@@ -117,7 +116,10 @@ def _figures(events: Sequence[ProfileEvent]) -> tuple[str, ...]:
 
 
 def chrome_trace(
-    events: Sequence[ProfileEvent], notes: Sequence[str], calibrated: Mapping[str, int] | None = None
+    events: Sequence[ProfileEvent],
+    notes: Sequence[str],
+    calibrated: Mapping[str, int] | None = None,
+    threads: Mapping[int, str] | None = None,
 ) -> str:
     """Returns the events as JSON in Chrome's trace event format, which Perfetto reads too.
 
@@ -127,6 +129,12 @@ def chrome_trace(
 
     Sources: "Trace Event Format", the document of Chromium's trace viewer; Perfetto's json_trace_utils.cc and
     slice_tracker.cc.
+
+    Args:
+        events: of a profile.
+        notes: what a reader must know.
+        calibrated: how many nanoseconds the clock of each device may be off the host's.
+        threads: names of the host's threads by `ProfileEvent.thread`.
     """
     processes: dict[str, int] = {}
     lanes: dict[tuple[int, int], list[_Lane]] = {}
@@ -155,7 +163,7 @@ def chrome_trace(
         found.append(entry)
     for process, pid in processes.items():
         found.append({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": process}})
-    threads = {thread.ident: thread.name for thread in threading.enumerate()}  # of those that have not ended
+    threads = threads or {}
     for (pid, number), of_row in lanes.items():
         name = threads.get(number, f"thread {number}") if pid == processes.get("host") else f"queue {number}"
         for lane in of_row:

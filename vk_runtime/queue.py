@@ -67,9 +67,9 @@ class Queue(
     internal="""
     abandon argument_block barrier begin_command block_until close completed downloads drop_recording event drain
     has_reports in_flight is_closed is_closing is_timed known last_value latest note_error note_launch open order
-    points poll progress read_last record recording repeated reports require_open retire running semaphore show_last
-    stop_watching submit_after submit_batch submit_up_to timestamp_period_ns transfers vk_queue wait_for
-    wait_for_other_devices wait_for_own_device wait_on_device wait_slice watch
+    points poll progress read_last record recording repeated reported_until reports require_open retire running
+    semaphore show_ended show_last stop_watching submit_after submit_batch submit_up_to timestamp_period_ns transfers
+    vk_queue wait_for wait_for_other_devices wait_for_own_device wait_on_device wait_slice watch
     """,
 ):
     """A queue of one device.  Threads may share it.
@@ -295,17 +295,28 @@ class Queue(
         if is_quiet():
             return
         with self._lock:
-            self._logical.require_usable()
-            last = reports.unfinished(self._clock.completed)
-            if not last:
+            last = self.reported_until()
+            if not last:  # before another thread launches the kernel again
                 reports.read(self._logical, self._clock.completed, self.note_error)
         if last:
-            if last > self._submitted:
-                self.flush()
-            self._clock.block_until(last)
-            with self._lock:
-                self._logical.require_usable()
-                reports.read(self._logical, self._clock.completed, self.note_error)
+            self.block_until(last)
+        self.show_ended()
+
+    def reported_until(self) -> int:
+        """Returns the timeline value to wait for, so that `show_ended` shows all that was reported; 0: none."""
+        reports = self._reports
+        if reports is None:
+            return 0
+        return self._logical.visit(lambda: reports.unfinished(self._clock.completed))
+
+    def show_ended(self) -> None:
+        """Shows what kernels have reported whose launches have all ended; waits for nothing.  Raises as `wait_for`."""
+        reports = self._reports
+        if reports is None:
+            return
+        with self._lock:
+            self._logical.require_usable()
+            reports.read(self._logical, self._clock.completed, self.note_error)
         # Failures are noted first, so that a sys.stdout that cannot be written to loses none.
         reports.printer.show()
         self.throw_asynchronous()

@@ -6,12 +6,11 @@ does not see it, since each of its parts would be mapped elsewhere.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import Error
+from ..ir.errors import DeviceLostError, MemoryAllocationError
 from .headers import NULL, ffi, make
 from .timeline_semaphore import TimelineSemaphore
 
@@ -96,8 +95,17 @@ class SparseBinding:
         if self._semaphore.completed < self._value:
             self._semaphore.block_until(self._value)
 
-    def end(self) -> None:
-        """Waits where Ctrl-C kept `wait` from it, so that the buffer may go; on a lost device nothing waits."""
+    def end(self) -> bool:
+        """Waits where Ctrl-C or a lack of memory kept `wait` from it; on a lost device nothing waits.
+
+        Returns:
+            Whether the buffer may go, and this with its semaphore; not where memory ran out again.
+        """
         if self._results and self._results[0] >= 0:
-            with contextlib.suppress(Error):
+            try:
                 self.wait()
+            except DeviceLostError:
+                pass
+            except MemoryAllocationError:
+                return False
+        return True

@@ -48,8 +48,12 @@ def test_launches_on_a_queue_behind_events(device):
     first = kernel[8].on(queue)(x)
     assert kernel[8].on(queue, wait=[first])(x, 5.0).wait().queue is queue
     assert x.numpy().tolist() == [10.0] * 8
-    with pytest.raises(lp.InvalidError, match="belongs to another context than the queue"):
+    with pytest.raises(
+        lp.InvalidError, match=r"another context than the default queue, .*kernel\[…\]\.on\(q\)"
+    ):
         kernel[8](x)
+    with pytest.raises(lp.InvalidError, match="another context than the queue; make a queue with"):
+        kernel[8].on(lp.Queue(device))(x)
 
 
 def test_behind_events_on_the_default_queue(device):

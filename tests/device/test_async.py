@@ -26,6 +26,17 @@ def add_one(x: lp.Array[lp.f32]):
     x[i] = x[i] + 1.0
 
 
+@lp.kernel
+def say():
+    print("said", lp.global_id(0))
+
+
+@lp.kernel(debug=True)
+def fail_at(number: lp.i32):
+    i = lp.global_id(0)
+    assert i != number, "no 2"
+
+
 def signal_to(queue, value):
     """Lets a queue's timeline go on as the device would."""
     logical = queue.device.logical
@@ -134,6 +145,47 @@ def test_an_await_that_is_cancelled_does_no_harm(device):
         await event
 
     asyncio.run(main())
+
+
+def test_an_await_keeps_the_loop_going_until_prints_can_be_read(device, capsys):
+    """The kernel runs once more meanwhile, and its prints share one buffer."""
+    queue = lp.Queue(device)
+    event = say[1].on(queue)()
+    event.wait()
+    event = say[1].on(queue)()
+    queue.flush()
+    queue.block_until(event.value)
+    (value,) = as_if_at_work(queue, 1)
+    (report,) = queue.reports.pending
+    report.last_launch = value
+    rescued = threading.Event()
+
+    def rescue_loop():
+        rescued.set()
+        signal_to(queue, value)
+
+    rescue = threading.Timer(20, rescue_loop)
+    rescue.start()
+
+    async def main():
+        asyncio.get_running_loop().call_later(0.01, go_on)
+        assert await event is event
+
+    def go_on():
+        rescue.cancel()
+        signal_to(queue, value)
+
+    asyncio.run(main())
+    assert not rescued.is_set() and capsys.readouterr().out == "said 0\n" * 2
+
+
+def test_an_await_raises_what_the_kernel_failed_with(device):
+    async def main():
+        await fail_at[4](2)
+
+    with pytest.raises(lp.KernelTrap, match="no 2"):
+        asyncio.run(main())
+    device.default_queue.wait()
 
 
 def test_ctrl_c_in_a_long_wait_leaves_the_queue_usable(device, monkeypatch):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 
 import pytest
 
 import lapilli as lp
+from lapilli.vk_runtime import graph_recording
 
 from .graph_kernels import add, zeros
 
@@ -120,3 +122,22 @@ def test_threads_with_a_copy_of_the_context_launch(device):
     with lp.graph() as g, ThreadPoolExecutor(1) as pool:
         pool.submit(copy_context().run, lambda: add[64](1.0, x).wait()).result()
     assert len(g) == 0 and (x.numpy() == 1).all()
+
+
+def test_a_graph_that_is_entered_by_hand_and_let_go_of_stops_recording(device):
+    """And launches ask nobody any more who records them."""
+    x = zeros(device)
+    before = set(graph_recording.active)
+
+    def enter():
+        g = lp.graph()
+        g.__enter__()
+        add[64](1.0, x)
+        assert len(g) == 1
+
+    copy_context().run(enter)
+    enter()
+    gc.collect()
+    assert graph_recording.active == before
+    add[64](1.0, x)
+    assert (x.numpy() == 1).all()

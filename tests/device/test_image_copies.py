@@ -150,3 +150,23 @@ def test_what_does_not_go_together(device):
             with pytest.raises(lp.KernelArgumentError, match=r"lp\.UnsampledImage\(a, device=…\)"):
                 queue.copy(image(other), a)
     np.testing.assert_array_equal(a.numpy(), np.zeros((4, 6, 4)))
+
+
+@pytest.mark.parametrize(
+    "pixels",
+    [[[1, 2], [3]], [[[1, 2, 3, 300]]], [[[1, 2, 3, -1]]], [[[1, 2, 3, 0.5]]], [["x"]], [[[1, 2, 3]]], []],
+    ids=str,
+)
+def test_numbers_in_lists_that_are_no_pixels(device, pixels):
+    image = lp.UnsampledImage(np.full((1, 1, 4), 7, np.uint8), device=device)
+    with pytest.raises(lp.InvalidError, match=r"copy_from|does not fit u8"):
+        image.copy_from(pixels)
+    with pytest.raises(lp.InvalidError, match="fill"):
+        image.fill(pixels)
+    assert (image.numpy() == 7).all()
+
+
+def test_lists_of_numbers_are_taken_as_arrays_take_them(device):
+    image = lp.UnsampledImage(shape=(1, 2), format="r8g8b8a8_unorm", device=device)
+    pixels = [[(1, 2, 3, 4), (5, 6, 7, 255)]]
+    assert image.copy_from(pixels).numpy().tolist() == np.array(pixels).tolist()

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,7 +26,7 @@ from .program import add
 pytestmark = pytest.mark.native_only("the memory of devices")
 
 MIB = 1 << 20
-OUT_OF_DEVICE_MEMORY, LOST = -2, -4
+OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, LOST = -1, -2, -4
 
 
 @pytest.fixture(autouse=True)
@@ -158,6 +161,40 @@ def test_memory_that_runs_out_is_looked_for_once_more(
         lp.empty(13 * MIB, "u8", device=sparse)
     assert sparse.memory_stats()[0].used == used
     assert len({semaphore.raw for semaphore in taken}) == len(taken)
+
+
+def fail_once() -> Callable[[], None]:
+    """Returns a function that finds no memory when it is called first."""
+    errors = [lp.MemoryAllocationError("none left")]
+
+    def fail() -> None:
+        if errors:
+            raise errors.pop()
+
+    return fail
+
+
+@pytest.mark.parametrize("failures", [1, 3, 99], ids=["at first", "for a while", "for ever"])
+def test_memory_that_runs_out_while_it_is_bound(driver: FakeDriver, failures: int) -> None:
+    """The buffer and the semaphore stay as long as the driver may be at work on them."""
+    device = sparse_device(driver, is_gpu=False)
+    lp.zeros(10, device=device).numpy()
+    calls = driver.calls["vkWaitSemaphores"]
+    for call in range(failures):
+        driver.inject("vkWaitSemaphores", OUT_OF_HOST_MEMORY, calls + call)
+    with contextlib.suppress(lp.MemoryAllocationError):
+        lp.empty(13 * MIB, "u8", device=device)
+    gc.collect()
+    device.logical.collect()
+    queues = [lp.Queue(device) for _ in range(3)]  # none of them counts with one that is yet to be signalled
+    for queue in queues:
+        add[10].on(queue)(1.0, lp.zeros(10, device=device), lp.zeros(10, device=device))
+        queue.flush()
+    with contextlib.suppress(lp.MemoryAllocationError):
+        device.logical.memory.retried("anything", fail_once())
+    assert (memory_objects(driver) <= 3) == (failures < 99)
+    device.shut_down()
+    assert (driver.violations, driver.living) == ([], {})
 
 
 def test_a_device_lost_meanwhile_says_so(sparse: lp.Device, driver: FakeDriver) -> None:

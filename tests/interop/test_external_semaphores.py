@@ -159,3 +159,31 @@ def test_memory_that_runs_out_before_a_signal_signals_nothing(
     theirs.wait(second, 1)
     second.wait()
     first.wait()
+
+
+def test_closed_while_a_queue_has_yet_to_signal_it(
+    device: lp.Device, kind: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Vulkan forbids destroying a semaphore that submissions use; whoever waits at the other end gets the signal."""
+    destroyed: list[object] = []
+    destroy = device.logical.vk.vkDestroySemaphore
+
+    def noted(of: object, raw: object, allocator: object) -> None:
+        destroyed.append(raw)
+        destroy(of, raw, allocator)
+
+    monkeypatch.setattr(device.logical.vk, "vkDestroySemaphore", noted)
+    ready, theirs = both_ends(device, kind)
+    ends = {ready.raw, theirs.raw}
+    first, second = lp.Queue(device), lp.Queue(device)
+    ready.signal(first, 1)
+    theirs.wait(second, 1)
+    with ready, theirs:
+        pass
+    assert ready.is_closed and theirs.is_closed
+    device.logical.collect()
+    assert not ends.intersection(destroyed)
+    second.wait()
+    first.wait()
+    device.logical.collect()
+    assert ends <= set(destroyed)

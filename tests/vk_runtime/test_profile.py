@@ -261,6 +261,20 @@ def test_commands_that_the_host_times_are_all_in_the_trace(device: lp.Device) ->
     require_chrome_format(json.loads(chrome_trace(profile.events, []))["traceEvents"])
 
 
+@pytest.mark.device
+def test_threads_keep_their_names_when_they_have_ended(device: lp.Device, tmp_path: Path) -> None:
+    x, file = lp.zeros(10, device=device), tmp_path / "trace.json"
+    with lp.profile() as profile:
+        for name in ("loader", "solver", "solver"):  # mostly with one number, one after the other
+            thread = threading.Thread(target=lambda: grow[10](x).wait(), name=name)
+            thread.start()
+            thread.join()
+    profile.save(file)
+    found = json.loads(file.read_text("utf-8"))["traceEvents"]
+    names = " ".join(entry["args"]["name"] for entry in found if entry["name"] == "thread_name")
+    assert "loader" in names and ("loader and 1 more" in names or "solver" in names)
+
+
 def test_events_are_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
         event_at(0).name = "other"  # type: ignore[misc]
