@@ -15,9 +15,9 @@ from ..vk_runtime.toolchain import LinkedImage
 from .compile import compile_lock
 from .external_warnings import warn_of_externals
 from .externals import ExternalFunction
-from .linking import ObjectImage, exported_needs, exporter, object_image
+from .linking import ObjectImage, check_declared, exported_needs, exporter, object_image
 from .spec_constant import find_id_of
-from .unit_images import imports_of
+from .unit_images import exported_by, imports_of
 
 
 def link_kernels(images: Sequence[DeviceImage], *, is_whole_program: bool) -> list[LinkedImage]:
@@ -61,6 +61,9 @@ def _linked(
         symbol, user, called = pending.pop(0)
         number = exporting.get(symbol)
         if number is not None:
+            exported = exported_by(images[number]).get(symbol)
+            if exported is not None:
+                check_declared(symbol, called, exported)
             if number in parts:
                 continue
             parts.append(number)

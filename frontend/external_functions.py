@@ -80,7 +80,7 @@ def _compiled_here(module: ModuleBuilder, function: ExternalFunction) -> Externa
         is_here = function.unit == module.unit or module.is_interpreted or _checks_something(module, function)
         return function if is_here else None
     found = EXTERNALS.exporting(function.symbol) if module.is_interpreted else ()
-    return found[0] if len(found) == 1 and not _differ(found[0], function) else None
+    return found[0] if len(found) == 1 and not differ(found[0], function) else None
 
 
 def _checks_something(module: ModuleBuilder, function: ExternalFunction) -> bool:
@@ -118,7 +118,7 @@ def _declared(fb: FunctionBuilder, function: ExternalFunction, node: ast.Call) -
     """Returns the symbol of the function's declaration in this module."""
     module = fb.module
     known = module.captures.imports.setdefault(function.symbol, function)
-    if known is not function and ((known.is_defined and function.is_defined) or _differ(known, function)):
+    if known is not function and ((known.is_defined and function.is_defined) or differ(known, function)):
         found = fb.error(
             node,
             f"'{function.symbol}' is the linker's name of two functions, of {known.unit} and of {function.unit}",
@@ -156,8 +156,25 @@ def _declare_more(declaration: func.FuncOp, function: ExternalFunction) -> None:
     declaration.attributes |= more
 
 
-def _differ(one: ExternalFunction, other: ExternalFunction) -> bool:
-    return _signature(one) != _signature(other)
+def differ(one: ExternalFunction, other: ExternalFunction) -> bool:
+    """Whether two functions take or return other types; the IR does not tell i32 from u32."""
+    return _numbers(one) != _numbers(other)
+
+
+def _numbers(function: ExternalFunction) -> tuple[list[str], list[str]]:
+    """Returns the types of the numbers that a function takes, and of those that it returns."""
+    taken = [name for p in function.signature.parameters for name in _spelled(typed_value_of(p.type))]
+    return taken, [] if function.result is None else _spelled(typed_value_of(function.result))
+
+
+def _spelled(value: Value) -> list[str]:
+    match value:
+        case Scalar(type=kind) | FixedArray(type=kind):
+            return [repr(kind)]
+        case Tuple(items=items):
+            return [name for item in items for name in _spelled(item)]
+        case _:
+            raise AssertionError(f"a value that is {describe(value)}")
 
 
 def _attributes(function: ExternalFunction, symbol: str) -> dict[str, Attribute]:

@@ -21,6 +21,7 @@ from .aspect_warnings import findings_of, warn_once
 from .builder import build_module
 from .captures import Captures
 from .compile_options import options_of
+from .external_functions import differ
 from .external_warnings import warn_of_externals
 from .externals import EXTERNALS, ExternalFunction
 
@@ -78,10 +79,11 @@ def exporter(symbol: str, user: DeviceImage, imports: Mapping[str, ExternalFunct
     """Returns the function that is meant by a symbol: the object that was called, else the one of that name.
 
     Raises:
-        LinkError: no Python module exports the symbol, or several do.
+        LinkError: no Python module exports the symbol, several do, or one with other types.
     """
     found = defining(symbol, imports)
     if len(found) == 1:
+        check_declared(symbol, imports, found[0])
         return found[0]
     name = ", ".join(
         (*(f"kernel '{kernel.name}'" for kernel in user.kernels), *(f"'{e}'" for e in user.exports))
@@ -95,6 +97,23 @@ def exporter(symbol: str, user: DeviceImage, imports: Mapping[str, ExternalFunct
         f"symbol '{symbol}', called by {name}, is exported twice: by "
         + " and by ".join(map(_described, found))
     )
+
+
+def check_declared(symbol: str, imports: Mapping[str, ExternalFunction], function: ExternalFunction) -> None:
+    """Raises LinkError where ``@lp.extern`` says other types of a symbol than the function has that exports it.
+
+    Modules do not tell i32 from u32, and messages about them could not spell these as the source does.
+    """
+    declared = imports.get(symbol)
+    if declared is not None and declared is not function and differ(declared, function):
+        raise LinkError(
+            f"symbol '{symbol}' is declared as {_typed(declared)} by {_described(declared)} and exported as "
+            f"{_typed(function)} by {_described(function)}; expected the same types"
+        )
+
+
+def _typed(function: ExternalFunction) -> str:
+    return f"{function.signature} -> {function.result}"
 
 
 def defining(symbol: str, imports: Mapping[str, ExternalFunction]) -> tuple[ExternalFunction, ...]:

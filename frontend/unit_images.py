@@ -125,6 +125,16 @@ def imports_of(image: DeviceImage) -> Mapping[str, ExternalFunction]:
     return {}
 
 
+def exported_by(image: DeviceImage) -> Mapping[str, ExternalFunction]:
+    """Returns the functions that an image of a Python module exports, by symbol; none for images from elsewhere."""
+    with compile_lock:
+        for analysis in _analyses.values():
+            for unit_image in analysis.images:
+                if any(made is image for made in unit_image.compiled_images()):
+                    return {f.symbol: f for f in analysis.exported if f.symbol in image.exports}
+    return {}
+
+
 def images_of_kernel(what: str, kernel_id: KernelId, env: TargetEnv) -> tuple[UnitImage, ...]:
     """Returns the images that hold a kernel, and those of the functions that its unit exports.
 

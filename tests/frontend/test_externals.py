@@ -151,7 +151,7 @@ def test_declarations_of_one_function_add_up() -> None:
 def test_a_signature_that_does_not_match_is_a_link_error(load: Load) -> None:
     load("ext_int", '@lp.external("far.away")\ndef f(x: lp.i32, n: lp.i32) -> lp.i32:\n    return x * n\n')
     with pytest.raises(
-        lp.LinkError, match=r"symbol 'far\.away' has type \(f32, u32\) -> f32 .* \(u32, u32\) -> u32"
+        lp.LinkError, match=r"declared as \(x: f32, n: i32\) -> f32 .* exported as \(x: i32, n: i32\) -> i32"
     ):
         link_externals(*compiled(uses_both))
 
