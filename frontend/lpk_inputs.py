@@ -99,7 +99,7 @@ def _failed(name: str, error: BaseException) -> InvalidError:
 
 
 def _place_in(root: Path, error: BaseException) -> str:
-    """Returns the innermost line of a file below the folder that is imported from, where there is one: `` at a.py:3``."""
+    """Returns the innermost line of a file below the folder that is imported from: `` at a.py:3``, or nothing."""
     lines = [
         f" at {frame.filename}:{frame.lineno}"
         for frame in traceback.extract_tb(error.__traceback__)
