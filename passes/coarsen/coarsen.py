@@ -44,6 +44,7 @@ from ..unroll import unroll_short_loops
 from .axes import Axes, NotCoarsenableError
 from .cost import cost_of
 from .lanes import Lanes
+from .merged_branches import MergedBranches
 from .pure_calls import PureCalls, called_operations, pure_calls
 from .rounds import may_run
 from .speculate import speculate
@@ -137,7 +138,16 @@ def _widened(
     block = Block(arg_types=[argument.type for argument in source.args])
     try:
         axes = Axes(source, rank, lanes, pure)
-        widening = Widening(axes, lanes, source, block, splits_branches=splits_branches, unasked=unasked)
+        merged = MergedBranches(source, axes, pure)
+        widening = Widening(
+            axes,
+            lanes,
+            source,
+            block,
+            merged=merged,
+            splits_branches=splits_branches,
+            unasked={*unasked, *merged.unasked},
+        )
     except NotCoarsenableError:
         return None
     if _carries_too_much(block):

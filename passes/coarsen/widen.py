@@ -6,12 +6,13 @@
 
 Invariants: the operations of one work-item stay in their order; loads are brought forward only past what does not
 write.  Control flow that is the same for all lanes is written once.  Under a condition that differs, one branch
-serves the case that it holds for all of them, and the other goes through the lanes one by one.
+serves the case that it holds for all of them, and the other goes through the lanes one by one, unless all may take it
+(`merged_branches`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 
 from xdsl.dialects import arith, gpu, memref, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -34,7 +35,8 @@ class Widening:
         lanes: all of an invocation's.
         source: the kernel's body.
         block: the new function's entry block, with the kernel's arguments.
-        splits_branches: whether there may be branches that the lanes disagree about.
+        merged: branches that all lanes take where one of them does.
+        splits_branches: whether there may be other branches that the lanes disagree about.
         unasked: arrays of which the body may load elements out of range.
 
     Raises:
@@ -48,10 +50,12 @@ class Widening:
         source: Block,
         block: Block,
         *,
+        merged: Container[Operation] = (),
         splits_branches: bool = True,
         unasked: Collection[SSAValue] = (),
     ) -> None:
         self._axes = axes
+        self._merged = merged
         self._splits_branches = splits_branches
         self._values = LaneValues(axes, lanes, source, block)
         self._body = NewBody(block)
@@ -146,6 +150,9 @@ class Widening:
         if len(keys) == 1:
             self._uniform_if(op)
             return
+        if op in self._merged:
+            self._merged_if(op)
+            return
         if not self._splits_branches:
             raise NotCoarsenableError("a branch that work-items disagree about")
         everywhere = values.of(condition, keys[0])
@@ -164,6 +171,33 @@ class Widening:
         has_other = bool(op.false_region.blocks)
         other = self._region(lambda: self._arm(op.false_region, op.results)) if has_other else Region()
         self._add_branch(op, condition, then, other)
+
+    def _merged_if(self, op: scf.IfOp) -> None:
+        condition, other = op.operands[0], op.false_region.block.last_op
+        assert other is not None
+        asked, *others = self._values.of_all_lanes(condition)
+        for one in others:
+            asked = self._body.binary(arith.OrIOp, asked, one, op)
+        together = self._region(lambda: self._chosen(op, other.operands))
+        passed_by = self._region(lambda: self._values.expanded(other.operands, op.results))
+        self._add_branch(op, asked, together, passed_by)
+
+    def _chosen(self, op: scf.IfOp, others: Sequence[SSAValue]) -> list[SSAValue]:
+        """Writes the first arm of a branch and returns what it yields to the lanes that asked for it, and to the rest
+        what they have without it, for the copies of the results."""
+        self._write_block(op.true_region.block)
+        end = op.true_region.block.last_op
+        assert end is not None
+        values, condition = self._values, op.operands[0]
+        chosen: list[SSAValue] = []
+        for result, asked, other in zip(op.results, end.operands, others, strict=True):
+            for key in values.keys((result,)):
+                parts = (values.of(condition, key), values.of(asked, key), values.of(other, key))
+                select = arith.SelectOp.create(
+                    operands=parts, result_types=(result.type,), location=op.location
+                )
+                chosen += self._body.add(select).results
+        return chosen
 
     def _add_branch(self, op: scf.IfOp, condition: SSAValue, then: Region, other: Region) -> None:
         made = scf.IfOp.create(

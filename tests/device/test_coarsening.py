@@ -483,8 +483,12 @@ def test_rounds_of_functions_that_are_called_for_each_work_item(
     both(steps, coarsening, launch, expects=device.target_env.loop_iteration_cap is None)
 
 
-def test_rounds_of_loops_that_neighbours_pass_by(device: lp.Device, coarsening: Callable[[Coarsening], None]):
-    """Written for each of them, a loop costs lavapipe rounds where nobody enters it, which nothing counts."""
+@pytest.mark.parametrize("divides", [False, True])
+def test_rounds_of_loops_that_neighbours_pass_by(
+    device: lp.Device, coarsening: Callable[[Coarsening], None], *, divides: bool
+):
+    """Written for each of them, as what may divide by zero is, a loop costs lavapipe rounds where nobody enters it,
+    which nothing counts; written once for all it does not."""
 
     def sums() -> KernelFunction:
         @lp.kernel
@@ -495,7 +499,7 @@ def test_rounds_of_loops_that_neighbours_pass_by(device: lp.Device, coarsening: 
                 total += a[i, r] * b[r, j]
                 if b[r, j] > 5:
                     for q in range(m):
-                        total += q + 1
+                        total += lp.i32(lp.u32(6) // lp.u32(b[r, j] - 5)) if divides else q + 1
             y[i, j] = total
 
         return sums
@@ -509,5 +513,41 @@ def test_rounds_of_loops_that_neighbours_pass_by(device: lp.Device, coarsening: 
         kernel[4, 8](*arrays, 1, y)
         return [y.numpy()]
 
-    np.testing.assert_array_equal(launch(sums())[0], a @ b + (b > 5).sum(0))
-    both(sums, coarsening, launch, expects=device.target_env.loop_iteration_cap is None)
+    added = np.where(b > 5, 6 // np.maximum(b - 5, 1) if divides else 1, 0)
+    np.testing.assert_array_equal(launch(sums())[0], a @ b + added.sum(0))
+    both(sums, coarsening, launch, expects=not divides or device.target_env.loop_iteration_cap is None)
+
+
+@pytest.mark.parametrize("rounds", [0, 3, 32_760, 32_767, 65_533, 65_534, 65_535, 131_070])
+def test_branches_that_all_take_where_one_does_are_right_or_trap(
+    device: lp.Device, coarsening: Callable[[Coarsening], None], rounds: int
+):
+    @lp.kernel
+    def steps(m: lp.i32, x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+        i = lp.global_id(0)
+        total = 0
+        if x[i] > 4:
+            for k in range(m):
+                total += x[k % 8] // 3 + x[i]
+        if x[i + 1] > 6:
+            k = 0
+            while k < m // 2:
+                k += 1
+                total -= x[i]
+        y[i] = total
+
+    coarsening(ALWAYS)
+    x = np.random.default_rng(rounds).integers(0, 9, 64).astype(np.int32)
+    y = lp.zeros(60, lp.i32, device=device)
+    steps[60](rounds, lp.asarray(x, device=device), y)
+    first, following = x[:60], x[1:61]
+    shared = sum(int(x[k % 8]) // 3 for k in range(rounds))
+    expected = np.where(first > 4, shared + rounds * first, 0) - np.where(
+        following > 6, rounds // 2 * first, 0
+    )
+    try:
+        np.testing.assert_array_equal(y.numpy(), expected)
+    except lp.KernelTrap:
+        assert device.target_env.loop_iteration_cap is not None
+        assert rounds + rounds // 2 > 65_000
+    assert was_coarsened(steps)

@@ -365,6 +365,76 @@ def test_branches_that_work_items_disagree_about_may_be_left_out():
     assert coarsened(kernel, 4, splits_branches=False) is None
 
 
+def _own_steps(v, n):
+    for _ in range(n):
+        v = v * 3 + 1
+    return v
+
+
+@lp.kernel
+def loop_in_a_branch(n: lp.i32, x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    v = x[i]
+    if v > 3:
+        for k in range(n):
+            v = v * 3 + x[k]
+    y[i] = v
+
+
+@lp.kernel
+def loop_that_stores_in_a_branch(n: lp.i32, x: lp.In[lp.i32], y: lp.Array[lp.i32]):
+    i = lp.global_id(0)
+    if x[i] > 3:
+        for k in range(n):
+            y[i] = x[i] - k
+
+
+@lp.kernel
+def loop_that_divides_in_a_branch(n: lp.i32, x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    v = x[i]
+    if v > 3:
+        for k in range(n):
+            v = v * 3 + lp.bitcast(lp.u32(k) // lp.u32(v), lp.i32)
+    y[i] = v
+
+
+@lp.kernel
+def loop_in_both_arms(n: lp.i32, x: lp.In[lp.i32], y: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    v = x[i]
+    if v > 3:
+        v = _own_steps(v, n)
+    else:
+        v = _own_steps(v + 1, n)
+    y[i] = v
+
+
+@pytest.mark.parametrize(
+    ("kernel", "loops"),
+    [
+        (loop_in_a_branch, 1),
+        (loop_that_stores_in_a_branch, 5),  # for all, and for each
+        (loop_that_divides_in_a_branch, 5),
+        (loop_in_both_arms, 9),
+    ],
+)
+def test_loops_in_branches(kernel: KernelFunction, loops: int):
+    (image,) = analyse_kernels([kernel], TargetEnv(lanes_per_invocation=4)).images
+    (function,) = [op for op in functions(image.module) if is_kernel(op)]
+    made = coarsened(function, 4, splits_branches=True)
+    assert (str(made).count("scf.for") if made is not None else loops) == loops
+    unsplit = coarsened(function, 4, splits_branches=False)
+    assert (unsplit is not None) is (loops == 1)
+
+
+def test_a_branch_that_all_take_where_one_does():
+    text = coarsen(loop_in_a_branch)
+    assert text.count("scf.if") == 2  # and the one for work-items beyond the range
+    assert text.count("arith.ori") == 3
+    assert text.count("arith.select") == 4
+
+
 def steps(v, n):
     for _ in range(n):
         v = v * 3 + 1
