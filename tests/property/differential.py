@@ -11,7 +11,7 @@ import lapilli as lp
 from lapilli.frontend.interpretation import interpret
 
 from .host_language import Language, type_defaults
-from .programs import COLUMNS, COMMON, HEADER, ROWS, SPECS, TABLES, WIDE, WORK_ITEMS, Generator
+from .programs import COLUMNS, COMMON, FLUSHED, HEADER, ROWS, SPECS, TABLES, WIDE, WORK_ITEMS, Generator
 from .typed_python import TYPES, HostArray
 
 SHAPES = {1: (8,), 2: (2, 4), 3: (2, 2, 2)}
@@ -145,4 +145,4 @@ def _same(actual, expected):
     if actual.dtype.kind != "f":
         return actual == expected
     with np.errstate(all="ignore"):
-        return np.isclose(actual, expected, rtol=2**-22, atol=0, equal_nan=True)
+        return np.isclose(actual, expected, rtol=2**-22, atol=FLUSHED, equal_nan=True)

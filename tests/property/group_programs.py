@@ -14,7 +14,7 @@ import lapilli as lp
 from lapilli.frontend.interpretation import interpret
 
 from .host_language import Language, type_defaults
-from .programs import COLUMNS, COMMON, HEADER, ROWS, SPECS, TABLES, WORK_ITEMS, Generator, Scope
+from .programs import COLUMNS, COMMON, FLUSHED, HEADER, ROWS, SPECS, TABLES, WORK_ITEMS, Generator, Scope
 from .typed_python import BOOL, INDEX, TYPES, HostArray, Number, convert
 
 LOCAL, GROUPS = WORK_ITEMS, 2
@@ -330,7 +330,7 @@ def check(seed, devices, types=COMMON, *, debug=False, change=str):
             for field in arrays[name].dtype.names or (None,):
                 found, wanted = (a[name] if field is None else a[name][field] for a in (arrays, expected))
                 np.testing.assert_allclose(
-                    found, wanted, rtol=2**-22 if found.dtype.kind == "f" else 0,
+                    found, wanted, rtol=2**-22 if found.dtype.kind == "f" else 0, atol=FLUSHED,
                     err_msg=f"seed {seed}, {device or 'interpreter'}, {name}.{field}\n{text}",
                 )  # fmt: skip
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 from .typed_python import BOOL, INDEX, TYPES, Type, promote
 
+FLUSHED = 2.0**-126
+"""Numbers of 32 bits below this may be 0 on a device, see docs/math.md."""
 WORK_ITEMS = 8
 ROWS, COLUMNS = 2, 4
 """Extents of each work-item's own part of the arrays that kernels write."""

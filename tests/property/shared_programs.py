@@ -95,6 +95,8 @@ class SharedProgram:
     def _zero(self) -> str:
         if isinstance(self.kind, Struct):
             return f"{self.kind.name}()"
+        if isinstance(getattr(self.kind, "element", None), Struct):
+            return f"{spelled(self.kind)}()"
         return f"{spelled(self.kind)}(0)" if self.kind is not BOOL else "lp.bool_(False)"
 
     def _read(self, place: str, leaf: str, row: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import lapilli as lp
 from lapilli.frontend.interpretation import interpret
 
-from .programs import COLUMNS, COMMON, ROWS, SPECS, TABLES, WORK_ITEMS
+from .programs import COLUMNS, COMMON, FLUSHED, ROWS, SPECS, TABLES, WORK_ITEMS
 from .typed_python import TYPES, HostArray, Type
 from .value_kinds import (
     Copying,
@@ -113,7 +113,7 @@ class ValueProgram:
                 where = f"seed {self.seed}, {device or 'interpreter'}, {name}"
                 np.testing.assert_allclose(
                     np.array(found[name], np.float64), np.array(wanted, np.float64), rtol=2**-22,
-                    err_msg=where,
+                    atol=FLUSHED, err_msg=where,
                 )  # fmt: skip
 
     def _run(self, device, spec):
