@@ -103,6 +103,8 @@ def command(
             raise InvalidError(
                 f"{file} is no SPIR-V module: it does not begin with the magic number 0x07230203"
             )
+        elif Path(file).suffix == ".py":
+            raise InvalidError(f"{file} is Python; its IR: lapilli dump {file}:KERNEL | lapilli opt -")
         elif _ASSEMBLY.match(text := _decoded(data, file)):
             result = transform_binary(_assembled(text, name), name, options)
         else:

@@ -169,6 +169,14 @@ def test_text_in_a_spv_file_is_no_module(tmp_path: Path) -> None:
     assert "is no SPIR-V module" in result.stderr
 
 
+def test_python_is_sent_to_dump(tmp_path: Path) -> None:
+    program = tmp_path / "blur.py"
+    program.write_text("import lapilli as lp\n")
+    result = opt(str(program))
+    assert result.exit_code == 1
+    assert "blur.py is Python; its IR: lapilli dump" in result.stderr
+
+
 def test_a_terminal_gets_no_binary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout", SimpleNamespace(isatty=lambda: True))
     write_output(b"\x03\x02\x23\x07", os.devnull)
