@@ -162,6 +162,7 @@ def _checked_type(fb: FunctionBuilder, node: ast.Call, place: AtomicPlace, name:
             node.args[0],
             f"lp.atomic.{name} works on integers, found lp.{found.name} in '{array.name}'",
             "LP2033",
+            hint="keep bits in an array of lp.u32; floats have add, sub, min, max, exchange and compare_exchange",
         )
     return found
 

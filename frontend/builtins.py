@@ -27,6 +27,7 @@ from .types import bf16
 from .values import (
     Array,
     Composite,
+    FixedArray,
     RangeValue,
     Scalar,
     Static,
@@ -90,6 +91,9 @@ _SIGNATURES = {
     "range": "write range(stop), range(start, stop) or range(start, stop, step)",
     "pow": "write pow(x, y); a modulus is pow(x, y) % m",
     "divmod": "write divmod(a, b)",
+    "abs": "write abs(x)",
+    "len": "write len(a)",
+    "ord": 'write ord("a")',
 }
 
 
@@ -168,10 +172,16 @@ def _no_length(fb: FunctionBuilder, node: ast.Call, value: Value) -> CompileErro
 
 @intrinsic("builtins.min", "builtins.max")
 def compile_min_max(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
-    """Compiles ``min(a, b, …)`` and ``max(a, b, …)``: IEEE minNum and maxNum for floats."""
+    """Compiles ``min(a, b, …)`` and ``max(a, b, …)``, of one tuple or value its items: IEEE minNum and maxNum."""
     name = fb.callee.removeprefix("builtins.")  # however the call spells it
     if len(arguments) == 1 and isinstance(arguments[0], Tuple) and not is_array(arguments[0]):
         arguments = list(arguments[0].items)
+    elif len(arguments) == 1 and isinstance(arguments[0], FixedArray):
+        from .fixed_arrays import scalars_of  # few kernels ask so
+
+        arguments = [*scalars_of(fb, arguments[0], node)]
+        if len(arguments) == 1:
+            return arguments[0]
     if len(arguments) < 2:
         found = describe(arguments[0]) if arguments else "nothing"
         raise fb.error(

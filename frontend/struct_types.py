@@ -371,8 +371,11 @@ def _member(cls: type, name: str, annotation: Any, names: _Names) -> tuple[Type,
         except CompileError:
             raise
         except Exception as error:  # whatever the expression raises is the user's to read
+            reason = f"cannot be evaluated: {type(error).__name__}: {error}"
+            if isinstance(error, NameError) and error.name == cls.__name__:
+                reason = "names the struct itself, which has no end; keep its index in an array of them, next: lp.i32"
             raise CompileError(
-                f"{what}: the annotation {annotation!r} cannot be evaluated: {type(error).__name__}: {error}",
+                f"{what}: the annotation {annotation!r} {reason}",
                 code="LP2019",
             ) from error
     alignment = 1

@@ -157,6 +157,15 @@ def _written_type(fb: FunctionBuilder, written: Any, node: ast.Subscript) -> Val
     parts: list[object] = []
     for part in _index_nodes(node):
         value = fb.evaluate(part)
+        if isinstance(value, Scalar) and value.const is None:
+            raise fb.error(
+                part,
+                f"the lengths of {ast.unparse(node.value)} are known when the kernel is compiled, found a "
+                f"{describe(value)} that is not",
+                "LP2018",
+                hint="write a literal, a captured number or an lp.Const; lp.private.array(n, lp.f32) takes "
+                "specialization constants, too",
+            )
         parts.append(value.const if isinstance(value, Scalar) else getattr(value, "obj", None))
     try:
         found = written[tuple(parts)]

@@ -111,7 +111,14 @@ def _add_part(fb: FunctionBuilder, text: Text, part: ast.expr) -> None:
     try:  # as Python would, with a value of that type
         ("{0" + form + "}").format(0.0 if value.type.is_float else value.type.kind != "bool" and 0)
     except ValueError as error:
-        raise fb.error(part.value, f"{describe(value)} has no format '{spec}': {error}", "LP2058") from None
+        hint = (
+            "floats have formats such as .3f, .2e and g"
+            if value.type.is_float
+            else "integers have d, x, o and b"
+        )
+        raise fb.error(
+            part.value, f"{describe(value)} has no format '{spec}': {error}", "LP2058", hint=hint
+        ) from None
     text.add_value(fb, value, part.value, form)
 
 

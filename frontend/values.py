@@ -321,6 +321,10 @@ def number_hint(value: Value) -> str | None:
             return f"call it: {name}(…)"
         case Static(obj=WorkItem()):
             return "ask it for a number: .get_global_id(0) of an item, .get_group_id(0) of a group"
+        case RangeValue():
+            return "go through it in a loop: for k in range(n)"
+        case Static(obj=ScalarType(name=name)):
+            return f"convert a number: lp.{name}(x)"
         case Static(obj=None):
             return "None is no number: functions without a return statement give it, and parameters may by default"
         case Static(obj=str()):

@@ -174,7 +174,10 @@ def compile_dist(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) ->
     """Compiles ``lp.math.dist(a, b)``: the length of a - b, of vectors or as in Python of tuples."""
     points = [value.items for value in arguments if isinstance(value, Tuple) and not is_array(value)]
     is_tuples = not all(isinstance(value, Composite) for value in arguments)
-    if not (is_tuples and len(arguments) == len(points) == 2 and len(points[0]) == len(points[1]) > 0):
+    if is_tuples and len(arguments) == len(points) == 2 and len(points[0]) != len(points[1]):
+        sizes = " and ".join(str(len(point)) for point in points)
+        raise fb.error(node, f"lp.math.dist takes points of one size, found {sizes} numbers", "LP2033")
+    if not (is_tuples and len(arguments) == len(points) == 2 and points[0]):
         points = [vector.items for vector in _vectors(fb, node, arguments, 2)]
     return _length(fb, [binary(fb, "Sub", a, b, node) for a, b in zip(*points, strict=True)], node)
 

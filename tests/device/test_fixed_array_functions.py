@@ -55,3 +55,16 @@ def test_vectors(device):
     out = lp.zeros(1, Points, device=device)
     fold[1](points, out)
     np.testing.assert_array_equal(out.numpy()[0], np.where(points > np.float32([1, 2]), points, -points))
+
+
+@lp.kernel
+def extremes(m: Matrix, out: lp.Out[lp.f32]):
+    out[0] = min(m)
+    out[1] = max(m[1])
+    out[2] = max(lp.FixedArray[lp.f32, 1](7.0))
+
+
+def test_the_least_and_the_largest_element(device):
+    out = lp.zeros(3, device=device)
+    extremes[1](np.float32([[3, -1, 5], [2, 4, 0]]), out)
+    assert out.numpy().tolist() == [-1, 4, 7]

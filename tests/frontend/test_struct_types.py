@@ -224,3 +224,11 @@ def test_members_whose_annotations_are_quoted_under_pep_563() -> None:
         }
     )
     assert Quoted().b.tolist() == [1, 2]
+
+
+def test_a_struct_in_itself_is_refused_with_what_to_write() -> None:
+    with pytest.raises(lp.CompileError, match="names the struct itself, which has no end; keep its index"):
+
+        @lp.struct
+        class Node:  # pyright: ignore[reportUnusedClass]
+            following: Node
