@@ -187,9 +187,10 @@ def normalise_range(value: object, *, what: str = "range", limit: int = INDEX_LI
                 f"{what} {_shown(extents)}: expected 0 or more, found {extent} in dimension {dimension}"
             )
     if max(*extents, math.prod(extents)) >= limit:
+        wide = ", or declare @lp.kernel(index=lp.i64)" if limit == INDEX_LIMIT else ""
         raise NdRangeError(
             f"{what} {_shown(extents)}: expected fewer than 2**{limit.bit_length() - 1} work-items, "
-            f"found {max(*extents, math.prod(extents))}; launch it in parts"
+            f"found {max(*extents, math.prod(extents))}; launch it in parts{wide}"
         )
     return extents
 

@@ -20,6 +20,7 @@ from .buffer import Buffer, shared_view
 from .device import Device
 from .device_list import resolve_device
 from .dtypes import bfloat16_dtype, numpy_dtype, spelling_of
+from .graph_recording import refuse
 from .transfer import wait_for_uses
 
 _DL_CPU, _DL_VULKAN = 1, 7
@@ -32,6 +33,7 @@ def host_view(array: Array) -> np.ndarray[Any, Any]:
     The view keeps the memory alive, also when the array is released.
     """
     buffer = array.buffer
+    refuse("reading an array on the host")
     wait_for_uses(array.device.logical, buffer, writes_only=False)
     if not array.nbytes:
         return np.empty(array.host_shape, array.dtype.base)

@@ -10,6 +10,7 @@ import operator
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from ..ir.errors import FeatureNotSupportedError, InvalidError
+from . import graph_recording
 from .bundle_errors import ConstraintError, type_name
 from .constants import (
     VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT,
@@ -141,6 +142,7 @@ class ExternalSemaphore:
 
     def _submit(self, verb: str, queue: Queue, value: int, *, is_signal: bool) -> None:
         native = self._require_open()
+        graph_recording.refuse("a signal or a wait of an lp.ExternalSemaphore")
         if not isinstance(queue, Queue):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
             raise ConstraintError(f"ExternalSemaphore.{verb} takes an lp.Queue, found {type_name(queue)}")
         if queue.device is not self._device:

@@ -279,7 +279,7 @@ def require_same(what: str, old: Array | Image, new: object) -> None:
     if new.signature != old.signature or new.shape != old.shape:
         raise KernelArgumentError(
             f"{what}: expected an lp.{old.signature} of shape {old.shape}, as recorded, found an lp.{new.signature} of "
-            f"shape {new.shape}; record another graph for another shape",
+            f"shape {new.shape}; record another graph for it",
             code="LP3021",
         )
 

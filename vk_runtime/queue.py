@@ -349,8 +349,10 @@ class Queue(
 
         Raises:
             Error: a command failed while it ran, and there is no ``async_handler``.
+            InvalidError: a graph is recorded here: what it takes runs at replays.
         """
         try:
+            graph_recording.refuse("waiting for a queue")
             try:
                 self._wait_for_all()
             except DeviceLostError as error:

@@ -292,6 +292,30 @@ def test_replays_are_traced_as_launches(device):
     assert t.count("launch") == 4
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: np.asarray(x),
+        lambda x: memoryview(np.asarray(x)),
+        lambda x: x.__dlpack__(),
+        lambda x: x.device.default_queue.wait(),
+        lambda x: x.device.default_queue.wait_and_throw(),
+    ],
+    ids=["asarray", "memoryview", "dlpack", "wait", "wait_and_throw"],
+)
+def test_what_shows_nothing_of_the_graph_yet_is_refused(device, use):
+    """What the block has launched before has not run, whatever somebody waits for."""
+    x = zeros(device)
+    with lp.graph() as g:
+        add[64](1.0, x)
+        with pytest.raises(lp.InvalidError, match="cannot be recorded in a graph"):
+            use(x)
+        add[64](1.0, x)
+    g.replay().wait()
+    use(x)
+    assert (np.asarray(x) == 2).all()
+
+
 # Threads
 
 

@@ -187,3 +187,16 @@ def test_closed_while_a_queue_has_yet_to_signal_it(
     first.wait()
     device.logical.collect()
     assert ends <= set(destroyed)
+
+
+def test_graphs_record_no_signals(device: lp.Device, kind: str):
+    ready, theirs = both_ends(device, kind)
+    queue = lp.Queue(device)
+    with lp.graph() as g:
+        for use in (ready.signal, theirs.wait):
+            with pytest.raises(lp.InvalidError, match="cannot be recorded in a graph"):
+                use(queue, 1)
+    assert len(g) == 0
+    ready.signal(queue, 1)
+    theirs.wait(queue, 1)
+    queue.wait()
