@@ -23,6 +23,9 @@ from .tables import (
     StorageClass,
 )
 
+MOST_LANES = 16
+"""Of a sub-group, on every driver that needs this; sizes of sub-groups are powers of two."""
+
 
 @dataclass(frozen=True, slots=True)
 class Counter:
@@ -117,12 +120,13 @@ def entry_function(
     interface = _interface(editor.view, old)
     index = editor.built_in(BuiltIn.LocalInvocationIndex, 1, interface)
     ids = editor.built_in(BuiltIn.GlobalInvocationId, 3, interface)
+    row = _Row(editor, old, interface)
     report = editor.variable(StorageClass.StorageBuffer, editor.words())
     editor.decorate(report, Decoration.DescriptorSet, 0)
     editor.decorate(report, Decoration.Binding, binding)
     loaded = editor.emit(body, Op.Load, index.variable, type_=index.type)
     counter.begin(editor, body, _as_u32(editor, body, loaded, index.scalar), passed_by)
-    editor.emit(body, Op.FunctionCall, old, type_=editor.declared(Op.TypeVoid))
+    row.call(body)
     writer = _Report(editor, body, report)
 
     def write() -> None:
@@ -137,9 +141,62 @@ def entry_function(
 
     editor.selection(body, counter.reached(editor, body, cap), claim)
     new = editor.procedure(body)
-    inputs = (index.variable, ids.variable)
+    inputs = (index.variable, ids.variable, *row.inputs)
     lists_all = editor.module.version >= (1, 4)
     return new, (*inputs, *((counter.rounds, counter.place, counter.where, report) if lists_all else ()))
+
+
+class _Row:
+    """Calls a kernel on lanes that have a work-item alone, where rows of a work-group may not fill a sub-group.
+
+    What is wrong otherwise, `passes.convert_to_spirv.idle_lanes` says, the twin for kernels in Python.
+    """
+
+    def __init__(self, editor: ModuleEditor, kernel: int, interface: tuple[int, ...]) -> None:
+        self._editor = editor
+        self._kernel = kernel
+        self._size = _local_size(editor, kernel, 0)
+        self.inputs: tuple[int, ...] = ()
+        """Variables that the entry point must name."""
+        if self._size is None or self._fills_sub_groups(self._size):
+            return
+        self._lane = editor.built_in(BuiltIn.SubgroupLocalInvocationId, 1, interface)
+        self._lanes = editor.built_in(BuiltIn.SubgroupSize, 1, interface)
+        self._ids = editor.built_in(BuiltIn.LocalInvocationId, 3, interface)
+        self.inputs = (self._lane.variable, self._lanes.variable, self._ids.variable)
+
+    def _fills_sub_groups(self, size: int) -> bool:
+        constant = self._editor.definition(size)
+        return constant.opcode == Op.Constant and constant.operands[0] % MOST_LANES == 0
+
+    def call(self, body: Body) -> None:
+        """Adds the call."""
+        editor = self._editor
+
+        def call() -> None:
+            editor.emit(body, Op.FunctionCall, self._kernel, type_=editor.declared(Op.TypeVoid))
+
+        if self.inputs and self._size is not None:
+            editor.selection(body, self._has_work_item(body, self._size), call)
+        else:
+            call()
+
+    def _number(self, body: Body, built_in: BuiltInInput) -> int:
+        editor = self._editor
+        loaded = editor.emit(body, Op.Load, built_in.variable, type_=built_in.type)
+        return _as_u32(editor, body, loaded, built_in.scalar)
+
+    def _has_work_item(self, body: Body, size: int) -> int:
+        editor, ids = self._editor, self._ids
+        lanes, lane = self._number(body, self._lanes), self._number(body, self._lane)
+        rest = editor.emit(body, Op.UMod, size, lanes, type_=editor.u32)
+        is_full = editor.emit(body, Op.IEqual, rest, editor.number(0), type_=editor.bool_)
+        all_ids = editor.emit(body, Op.Load, ids.variable, type_=ids.type)
+        along_x = editor.emit(body, Op.CompositeExtract, all_ids, 0, type_=ids.scalar)
+        numbers = (lane, _as_u32(editor, body, along_x, ids.scalar))
+        below = [editor.emit(body, Op.ULessThan, number, size, type_=editor.bool_) for number in numbers]
+        is_there = editor.emit(body, Op.LogicalAnd, *below, type_=editor.bool_)
+        return editor.emit(body, Op.LogicalOr, is_full, is_there, type_=editor.bool_)
 
 
 def _interface(view: ModuleView, function: int) -> tuple[int, ...]:
@@ -244,12 +301,14 @@ def _argument_blocks(view: ModuleView, kernel: KernelInfo, old: int) -> list[Ins
 
 
 def _local_size(editor: ModuleEditor, function: int, dimension: int) -> int | None:
-    """Returns the size of a work-group along Vulkan's dimension, a constant; None where it is none of 32 bits."""
+    """Returns the size of a work-group along Vulkan's dimension, a constant of 32 bits of either sign."""
     view = editor.view
     for target in view.decorations:
         if view.decoration(target, Decoration.BuiltIn) == (BuiltIn.WorkgroupSize,):
-            part = view.definitions[target].operands[dimension]
-            return part if view.definitions[part].result_type == editor.u32 else None
+            return view.definitions[target].operands[dimension]
+    for item in view.of_opcode(Op.ExecutionModeId):
+        if item.operands[:2] == (function, ExecutionMode.LocalSizeId):
+            return item.operands[2 + dimension]
     for item in view.of_opcode(Op.ExecutionMode):
         if item.operands[:2] == (function, ExecutionMode.LocalSize):
             return editor.number(item.operands[2 + dimension])

@@ -49,6 +49,17 @@ LOOP_CAP = Quirk(
     shown_by="tests/vk_runtime/test_quirks.py",
 )
 
+IDLE_LANES = Quirk(
+    name="idle-lanes",
+    drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+    versions=((22, 3), (22, 4)),
+    fault="Runs loops on for lanes without a work-item, where a row of a work-group does not fill a sub-group; what "
+    "work-items leave by what they have stored such lanes never leave, and use up the rounds of loop-cap.",
+    remedy="Kernels that count rounds run on lanes with a work-item alone: passes/convert_to_spirv/idle_lanes.py; of "
+    "foreign and linked kernels spirv/count_epilogue.py.",
+    test="tests/device/test_idle_lanes.py",
+)
+
 WILD_ATOMICS = Quirk(
     name="wild-atomics",
     drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
@@ -166,6 +177,7 @@ _CARRIED = (
 
 QUIRKS: tuple[Quirk, ...] = (
     LOOP_CAP,
+    IDLE_LANES,
     WILD_ATOMICS,
     BRANCH_DEPTH,
     BLENDED_ONES,

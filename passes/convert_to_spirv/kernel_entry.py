@@ -37,6 +37,7 @@ from ...ir.walk import instances
 from ..errors import PassError, operation_location
 from .argument_block import HIDDEN, ArgumentBlock, FieldKey, FieldKind
 from .function_lowering import FunctionLowering
+from .idle_lanes import MOST_LANES, guarded
 from .kernel_arguments import KernelArguments, narrowed_field, spec_constant_of
 from .launch_place import LaunchPlace, vulkan_order
 from .module_lowering import ModuleLowering, only_block
@@ -134,9 +135,27 @@ class KernelEntry:
         arguments = self._module.reserve(f"{self.name}.arguments")
         self._block_binding = self._block.finish(env, spill_binding, arguments)
         self._report_binding = self.report.bind(spill_binding + 1)
-        self._module.add_function(spirv.FuncOp(self.name, _KERNEL_TYPE, Region(fn.finish())), self._kernel)
+        body = Region(fn.finish())
+        if self._may_have_idle_lanes():
+            body = self._guarded(body)
+        self._module.add_function(spirv.FuncOp(self.name, _KERNEL_TYPE, body), self._kernel)
         if self._block.size_bytes:
             self._argument_symbol = arguments
+
+    def _may_have_idle_lanes(self) -> bool:
+        """Whether lanes without a work-item may use up the rounds that the driver runs; after the body is lowered."""
+        size = self._local_size
+        if size is not None and vulkan_order(size)[0] % MOST_LANES == 0:
+            return False
+        return any(site.kind == "loop" for site in self.report.sites)
+
+    def _guarded(self, body: Region) -> Region:
+        module = self._module
+        fn = FunctionLowering(module, self.name, self._kernel.location)
+        place = LaunchPlace(module, fn, self._block, self._rank, self._local_size, i32)
+        region = guarded(module, self._kernel, self.name, body, fn, place)
+        self.place.symbols += place.symbols
+        return region
 
     def entry_point(self) -> tuple[spirv.EntryPointOp, spirv.ExecutionModeOp]:
         """Returns the entry point and its execution mode; after `lower`."""

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
-from lapilli.spirv import driver_remedies, foreign
+from lapilli.spirv import count_epilogue, driver_remedies, foreign
 from lapilli.vk_runtime.constants import VK_DRIVER_ID_NVIDIA_PROPRIETARY
 from lapilli.vk_runtime.quirks import QUIRKS, driver_version, has_quirk
 from tests.device.test_last_rounds import KERNEL as LAST_ROUND
@@ -180,6 +180,21 @@ def test_partial_sub_groups(device: lp.Device, monkeypatch: pytest.MonkeyPatch) 
     out = lp.zeros(1, device=device)
     _run(device, kernel, local, out)
     assert (out.numpy()[0] != 2) == _has(device, "partial-sub-groups")
+
+
+STORED_UNTIL = """
+    uint i = gl_GlobalInvocationID.x;
+    while (found[i] < 4.0) found[i] += 1.0;
+    while (found[i] < 9.0) found[i] += 1.0;
+"""
+
+
+def test_idle_lanes(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(count_epilogue, "MOST_LANES", 1)
+    out = lp.zeros(4, device=device)
+    _run(device, _kernel(device, lp.SourceLanguage.GLSL, _shader(1, STORED_UNTIL)), 4, out)
+    _skip_where_unknown(device, "idle-lanes")
+    assert (out.numpy().tolist() != [9] * 4) == _has(device, "idle-lanes")
 
 
 ALIASED = """
