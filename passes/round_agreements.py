@@ -71,7 +71,8 @@ class _Live:
             is_asked: whether that is so where it ends.
         """
         for op in reversed(block_operations(block)):
-            if isinstance(op, AgreeOnRoundsOp | CountRoundsOp):
+            kind = type(op)  # isinstance of xDSL's abstract classes is a call in Python
+            if kind is AgreeOnRoundsOp or kind is CountRoundsOp:
                 if not is_asked:
                     _erase(op)
             elif op.regions:
@@ -82,7 +83,7 @@ class _Live:
 
     def _regions(self, op: Operation, *, is_asked: bool) -> bool:
         blocks = [block for region in op.regions for block in region_blocks(region)]
-        if isinstance(op, scf.IfOp):  # the arms run one after the other, for the count
+        if type(op) is scf.IfOp:  # the arms run one after the other, for the count
             for block in reversed(blocks):
                 is_asked = self.block(block, is_asked=is_asked)
             return is_asked
@@ -92,10 +93,10 @@ class _Live:
         return is_asked
 
     def _asks(self, op: Operation) -> bool:
-        if isinstance(op, func.CallOp):
+        if type(op) is func.CallOp:
             callee = callee_of(op, self._symbols)
             return callee is None or self._bounds.of_function(callee) != 0
-        return isinstance(op, CheckRoundsOp)
+        return type(op) is CheckRoundsOp
 
 
 _SAME_FOR_A_SUB_GROUP = (
@@ -143,24 +144,25 @@ class _Uniform:
 
     def _block(self, block: Block) -> None:
         for op in block_operations(block):
-            if isinstance(op, scf.IfOp):
+            if type(op) is scf.IfOp:
                 self._if(op)
-            elif isinstance(op, scf.ForOp):
+            elif type(op) is scf.ForOp:
                 self._for(op)
-            elif isinstance(op, scf.WhileOp):
+            elif type(op) is scf.WhileOp:
                 self._while(op)
             elif op.results and not self._is_uniform(op):
                 self._mark(op.results)
 
     def _is_uniform(self, op: Operation) -> bool:
-        if isinstance(op, _SAME_FOR_A_SUB_GROUP):
+        kind = type(op)
+        if kind in _SAME_FOR_A_SUB_GROUP:
             return True
-        if isinstance(op, _DIFFERENT) or op.regions:
+        if kind in _DIFFERENT or op.regions:
             return False
-        if isinstance(op, memref.LoadOp):
+        if kind is memref.LoadOp:
             is_known = array_of(op.operands[0]) in self._read_only
         else:
-            is_known = is_pure_class(type(op))
+            is_known = is_pure_class(kind)
         return is_known and self._are_uniform(op.operands)
 
     def _if(self, op: scf.IfOp) -> None:
