@@ -63,7 +63,16 @@ class LazyGroup(click.Group):
             formatter.write_dl(sorted(COMMANDS.items()))
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+_EPILOG = """Exit status: 0 where all went well; 1 where something failed, with the reason on standard error;
+2 for wrong options.
+
+\b
+Completion in bash (zsh_source, fish_source elsewhere):
+  eval "$(_LAPILLI_COMPLETE=bash_source lapilli)"
+"""
+
+
+@click.group(cls=LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="lapilli")
 def group() -> None:
     """Kernels written in Python on any Vulkan device."""

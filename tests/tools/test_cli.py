@@ -84,6 +84,16 @@ def test_with_debug_log_an_error_keeps_its_traceback(monkeypatch: pytest.MonkeyP
         cli.main(["fails"])
 
 
+def test_help_says_how_to_complete_and_that_completes() -> None:
+    line = 'eval "$(_LAPILLI_COMPLETE=bash_source lapilli)"'
+    assert line in CliRunner().invoke(cli.group, ["--help"]).output
+    environment = {"_LAPILLI_COMPLETE": "bash_complete", "COMP_WORDS": "lapilli du", "COMP_CWORD": "1"}
+    done = CliRunner().invoke(
+        cli.group, prog_name="lapilli", env=environment, complete_var="_LAPILLI_COMPLETE"
+    )
+    assert done.output == "plain,dump\n"
+
+
 def test_help_in_a_process_loads_neither_the_compiler_nor_a_driver() -> None:
     program = (
         "import sys\nfrom lapilli.tools import cli\n"
