@@ -51,6 +51,7 @@ from .lpk_signatures import (
     constant_of,
 )
 from .spec_constant import SpecializationId
+from .units import note_loaded
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -180,6 +181,7 @@ class LoadedFile:
         for id_ in self.ids:
             if id_ not in application_ids(id_.qualified_name):
                 id_.origin = self
+                note_loaded(id_)
 
     def bundle(
         self,

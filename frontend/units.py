@@ -36,6 +36,16 @@ _units: dict[str, dict[int, weakref.ref[KernelFunction]]] = {}
 """By Python module: kernels by serial number, oldest first."""
 
 
+_of_files: weakref.WeakSet[KernelId] = weakref.WeakSet()
+"""The ids of kernels of bundle files that the program had no function of when they were loaded."""
+
+
+def note_loaded(id_: KernelId) -> None:
+    """Keeps a bundle file's kernel in mind, whose function the program may still import."""
+    with _lock:
+        _of_files.add(id_)
+
+
 def register(kernel: KernelFunction) -> None:
     """Makes a kernel part of the unit of its Python module."""
     module, serial = kernel.function.__module__, next(_serials)
@@ -86,6 +96,8 @@ def id_of(kernel: KernelFunction) -> KernelId:
 
     with _lock:
         if kernel.known_id is None:
+            kernel.known_id = _loaded_id(kernel)
+        if kernel.known_id is None:
             made = make_kernel_id(
                 kernel.name,
                 kernel.qualified_name,
@@ -99,6 +111,29 @@ def id_of(kernel: KernelFunction) -> KernelId:
             if kernel.known_id is None:  # a finaliser may have set it in between
                 kernel.known_id = made
         return kernel.known_id
+
+
+def _loaded_id(kernel: KernelFunction) -> KernelId | None:
+    """Returns the id that a bundle file's kernel has which turns out to be one of the program, from now on the
+    program's; None where no file has it."""
+    named = [id_ for id_ in list(_of_files) if id_.qualified_name == kernel.qualified_name]
+    if (
+        not named
+        or _meant([k for k in all_kernels() if k.qualified_name == kernel.qualified_name]) is not kernel
+    ):
+        return None
+    describe = _describer(kernel)
+    found = next((id_ for id_ in named if id_.describe is not None and id_.describe() == describe()), None)
+    if found is not None:
+        _of_files.discard(found)
+        found.become_own(
+            binder(kernel.name, kernel.signature),
+            specialised_local_size(kernel.local_size),
+            describe,
+            attributes_of(kernel).text(),
+            weakref.ref(kernel),
+        )
+    return found
 
 
 def default_local_size(kernel: KernelFunction) -> tuple[int, ...] | None:

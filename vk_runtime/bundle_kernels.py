@@ -134,10 +134,7 @@ def listing(images: Sequence[DeviceImage], absent: object) -> str:
     if twin.origin is None:
         why = "another definition of it; get a bundle of this one"
     else:
-        why = (
-            "one from a bundle file, which was loaded before this one was defined, or has other parameters; import "
-            "the kernel's module first"
-        )
+        why = "one from a bundle file, which has other parameters, or is not the one that the module has under its name"
     return f"it has {', '.join(names)}, but of the same name {why}"
 
 

@@ -42,7 +42,7 @@ be in one."""
 
 class KernelId(
     metaclass=PublicNames,
-    internal="attributes bind describe function is_application local_size origin parameter_names",
+    internal="attributes become_own bind describe function is_application local_size origin parameter_names",
 ):
     """The identity of a kernel of the application.  Two are equal if and only if they are the same object.
 
@@ -112,6 +112,21 @@ class KernelId(
         made.describe, made.origin = describe, None
         made._name, made._qualified_name, made.bind = name, qualified_name, bind
         return made
+
+    def become_own(
+        self,
+        bind: Binder,
+        local_size: LocalSizeOf | None,
+        describe: Describer,
+        attributes: str,
+        function: Callable[[], Launchable | None],
+    ) -> None:
+        """Makes a bundle file's kernel the program's own, whose module was imported after the file was loaded.
+
+        Args: as of `make_kernel_id`.
+        """
+        self.bind, self.local_size, self.describe = bind, local_size, describe
+        self.attributes, self.function, self.origin = attributes, function, None
 
     @property
     def name(self) -> str:
