@@ -6,7 +6,8 @@ InvalidError (ir.errors)
 BuildError (ir.errors)
 ├── EmissionError            IR that has no SPIR-V form (`emit_context`)
 ├── SpirvTextError           SPIR-V assembly text that does not assemble
-└── SpirvValidationError     a well-formed module that breaks a rule
+├── SpirvValidationError     a well-formed module that breaks a rule
+└── WrittenModuleError       a `spirv.module` of a user's that makes no SPIR-V (`emit_written`)
 Error (ir.errors)
 └── SpirvToolsMissingError   neither the SPIRV-Tools library nor its executables are installed
 """

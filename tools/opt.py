@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ..ir.dialects import spirv
     from ..ir.errors import Location
     from ..ir.parse import ParsedModule
-    from ..ir.target_env import TargetEnv
 
 _ASSEMBLY = re.compile(r"(\s|;.*$)*Op[A-Z]\w+\b", re.MULTILINE)
 """How SPIR-V's assembly begins, and no IR."""
@@ -292,40 +291,13 @@ def _to_spirv(module: ModuleOp, after_pass: Callable[[str, ModuleOp], None]) -> 
 
 
 def _written(module: spirv.ModuleOp) -> bytes:
-    """Returns the binary of a module that the user wrote, so that what is wrong with it is the user's."""
-    from ..spirv.emit import emit
-    from ..spirv.emit_context import EmissionError
+    from ..spirv.emit_written import WrittenModuleError, emit_written
 
-    try:
-        data = emit(module, _environment_of(module)).binary
-    except EmissionError as error:
-        message = error.message.removeprefix("internal error: ")
-        raise _WrittenError(message, error.operation or module, error.location) from error
+    data = emit_written(module)
     try:
         return _validated(data, "the SPIR-V of this module")
     except BuildError as error:
-        raise _WrittenError(error.message, module) from error
-
-
-class _WrittenError(BuildError):
-    """A `spirv.module` in the input that makes no SPIR-V."""
-
-    def __init__(self, message: str, operation: Operation, location: Location | None = None) -> None:
-        super().__init__(message, location=location)
-        self.operation = operation
-
-
-def _environment_of(module: spirv.ModuleOp) -> TargetEnv:
-    """Returns the lowest environment of the SPIR-V version that a module names; the default one where it names none."""
-    from ..ir.target_env import SPIRV_VERSION_OF_VULKAN, TargetEnv
-
-    named = "" if module.vce_triple is None else module.vce_triple.version
-    found = re.fullmatch(r"v(\d+)\.(\d+)", named)
-    if found is None:
-        return TargetEnv()
-    version = int(found[1]), int(found[2])
-    vulkan = [key for key, spirv_version in SPIRV_VERSION_OF_VULKAN.items() if spirv_version >= version]
-    return TargetEnv(vulkan_version=min(vulkan)) if vulkan else TargetEnv()
+        raise WrittenModuleError(error.message, module) from error
 
 
 def _located(error: BuildError, parsed: ParsedModule) -> BuildError:

@@ -60,7 +60,10 @@ def test_normalise_range(value: object, expected: tuple[int, ...]) -> None:
         ((), r"range \(\): expected 1 to 3 dimensions, found 0"),
         ((1, 2, 3, 4), "expected 1 to 3 dimensions, found 4"),
         (((1, 2), 3), "found .1, 2. of type tuple"),
-        (2**31, r"expected fewer than 2\*\*31 work-items, found 2147483648; launch it in parts, or .*index=lp.i64"),
+        (
+            2**31,
+            r"expected fewer than 2\*\*31 work-items, found 2147483648; launch it in parts, or .*index=lp.i64",
+        ),
         ((2**16, 2**16), "found 4294967296"),
         ((2**31, 0), "found 2147483648"),
     ],

@@ -378,9 +378,52 @@ func.func @count(%x: memref<?xi32>) attributes {gpu.kernel} {
 """
 
 
-def test_modules_that_are_lowered_already_are_refused_with_the_way_out(built: Built):
-    with pytest.raises(lp.BuildError, match=r"no kernel, but a spirv.module, .* lapilli opt -t spirv"):
+LOWERED = """
+!block = !spirv.ptr<!spirv.struct<(!spirv.array<16 x f32, stride=4> [0])>, StorageBuffer>
+module attributes {gpu.container_module} {
+  spirv.module @__spv__m Logical GLSL450 requires #spirv.vce<v1.0, [Shader], [SPV_KHR_storage_buffer_storage_class]> {
+    spirv.SpecConstant @factor spec_id(3) = 2.0 : f32
+    spirv.GlobalVariable @id built_in("LocalInvocationId") : !spirv.ptr<vector<3xi32>, Input>
+    spirv.GlobalVariable @x bind(0, 0) : !block
+    spirv.func @k() "None" {
+      %x = spirv.mlir.addressof @x : !block
+      %id = spirv.mlir.addressof @id : !spirv.ptr<vector<3xi32>, Input>
+      %ids = spirv.Load "Input" %id : vector<3xi32>
+      %i = spirv.CompositeExtract %ids[0 : i32] : vector<3xi32>
+      %zero = spirv.Constant 0 : i32
+      %at = spirv.AccessChain %x[%zero, %i] : !block, i32, i32
+      %v = spirv.Load "StorageBuffer" %at : f32
+      %f = spirv.mlir.referenceof @factor : f32
+      %w = spirv.FMul %v, %f : f32
+      spirv.Store "StorageBuffer" %at, %w : f32
+      spirv.Return
+    }
+    spirv.EntryPoint "GLCompute" @k, @id
+    spirv.ExecutionMode @k "LocalSize", 16, 1, 1
+  }
+}
+"""
+"""As mlir-opt --convert-gpu-to-spirv leaves it, without the gpu.module."""
+
+
+def test_modules_that_are_compiled_already(device: lp.Device, queue: lp.Queue, built: Built):
+    values = np.arange(16, dtype=np.float32)
+    for props, factor in (((), 2), ((lp.SpecValues({3: 0.5}),), 0.5)):
+        kernel = built(lp.SourceLanguage.MLIR, LOWERED, *props).ext_oneapi_get_kernel("k")
+        x = lp.asarray(values, device=device)
+        queue.parallel_for(16, kernel, x)
+        np.testing.assert_array_equal(x.numpy(), values * np.float32(factor))
+
+
+def test_modules_that_are_compiled_already_and_wrong(built: Built):
+    with pytest.raises(
+        lp.BuildError, match=r"<MLIR>: error: the module has no kernel: .* no spirv.EntryPoint"
+    ):
         built(lp.SourceLanguage.MLIR, "spirv.module Logical GLSL450 {}")
+    with pytest.raises(
+        lp.BuildError, match=r"<MLIR>:22:5: error: 'spirv.ExecutionMode' LocalSize is at least 1"
+    ):
+        built(lp.SourceLanguage.MLIR, LOWERED.replace("16, 1, 1", "0, 1, 1"))
 
 
 @pytest.mark.parametrize("kind", ["func.func", "gpu.func"])
