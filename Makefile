@@ -47,7 +47,7 @@ behaviours:
 
 fuzz:
 	@$(call bootstrap,test)
-	$(RUN) -m tests.property.soak --seconds $(or $(FUZZ_SECONDS),300) --start $(or $(FUZZ_START),0)
+	$(RUN) -m tests.property.soak --seconds $(or $(FUZZ_SECONDS),300) --start $(or $(FUZZ_START),0) --jobs $(or $(FUZZ_JOBS),1)
 
 fuzz-lpk:
 	@$(call bootstrap,test)

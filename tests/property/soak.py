@@ -1,33 +1,23 @@
 """``make fuzz``: random kernels on every device and in the interpreter; mismatching programs are kept.
 
-python -m tests.property.soak --seconds 300 --start 0
+python -m tests.property.soak --seconds 300 --start 0 --jobs 1
+
+Each seed runs in a process of its own (`parts`), so that a driver which ends it costs no more than the seed.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import lapilli as lp
-
-from .constant_programs import ConstantProgram
-from .differential import Mismatch, Program
-from .edge_expressions import EdgeProgram
-from .group_programs import check
-from .lane_programs import INTEGERS, LaneProgram
-from .launch_programs import LaunchProgram
-from .link_programs import LinkProgram
-from .report_programs import ReportProgram
-from .shared_programs import SharedProgram
-from .value_differential import ValueProgram
-from .variants import Variant
-
-KERNELS = 4
-"""Kernels of one file."""
+COMMAND = (sys.executable, "-m", "tests.property.parts")
+SEED_SECONDS = 600.0
+"""A seed that takes longer hangs."""
 
 
 def main() -> int:
@@ -35,79 +25,48 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="random kernels on every device against Python")
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--start", type=int, default=0, help="first seed; odd ones use every scalar type")
+    parser.add_argument("--jobs", type=int, default=1, help="seeds that run at once")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="lapilli-fuzz-"))
-    sys.path.append(str(folder))  # where linked modules find each other
-    end, seed, runs, failures = time.monotonic() + options.seconds, options.start, 0, 0
-    while time.monotonic() < end:
-        ran, failed = _one(seed, folder)
-        runs, failures, seed = runs + ran, failures + failed, seed + 1
-    print(
-        f"seeds {options.start} to {seed - 1}: {runs} runs of kernels, {failures} failures, files in {folder}"
-    )
+    end, seed, failures = time.monotonic() + options.seconds, options.start, 0
+    with ThreadPoolExecutor(options.jobs) as pool:
+        while time.monotonic() < end:
+            seeds = range(seed, seed + options.jobs)
+            failures += sum(pool.map(lambda each: failed(each, folder), seeds))
+            seed = seeds.stop
+    print(f"seeds {options.start} to {seed - 1}: {failures} failures, files in {folder}")
     return 1 if failures else 0
 
 
-def _one(seed: int, folder: Path) -> tuple[int, int]:
-    is_wide = seed % 2 == 1
-    program = Program(seed, folder, wide=is_wide, kernels=KERNELS)
-    devices = [None, *(d for d in lp.devices() if not is_wide or d.has(lp.Aspect.FP64))]
-    """None is the interpreter."""
-    failures = 0
-    for device in devices:
-        for number in range(KERNELS):
-            try:
-                program.check(
-                    device, number, with_specs=(seed + number) % 2 == 0, aliased=(seed + number) % 4 == 0
-                )
-            except (Mismatch, lp.Error) as error:
-                failures += 1
-                print(f"seed {seed}: {type(error).__name__}: {error}")
-    if not failures:
-        program.path.unlink()
-    variant = Variant(seed)
-    is_able = variant.kind != "index" or is_wide
-    for what, run in (
-        ("work-groups", lambda: check(seed, devices[1:], program.types)),
-        ("values", lambda: ValueProgram(seed, program.types).check(devices)),
-        ("edges", lambda: EdgeProgram(seed, wide=is_wide).check(devices)),
-        ("reports", lambda: _reports(seed, folder, devices, is_wide=is_wide)),
-        ("shared memory", lambda: SharedProgram(seed, program.types, debug=seed % 8 == 3).check(devices)),
-        ("sub-groups", lambda: LaneProgram(seed, INTEGERS if is_wide else INTEGERS[4:6]).check(devices)),
-        ("constants", lambda: ConstantProgram(seed, program.types).check(devices)),
-        ("launches", lambda: [LaunchProgram(seed).check(device) for device in devices[1:]]),
-        ("linked functions", lambda: _linked(seed, folder, devices, is_wide=is_wide)),
-        (f"work-groups, {variant}", lambda: is_able and _varied(seed, variant, devices[1:], program.types)),
-    ):
+def failed(seed: int, folder: Path, seconds: float = SEED_SECONDS) -> int:
+    """Runs a seed in a process of its own, prints what failed, and returns whether anything did."""
+    command = [*COMMAND, str(seed), "--folder", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
-            run()
-        except ZeroDivisionError:
-            pass  # of literals, which Python divides
-        except (AssertionError, lp.Error) as error:
-            failures += 1
-            print(f"{what} of seed {seed}: {type(error).__name__}: {error}")
-    return len(devices) * (KERNELS + 10), failures
+            said, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            said, _ = process.communicate()
+            print(f"{last_part(said, seed)}: still running after {seconds:.0f} s", flush=True)
+            return 1
+    if process.returncode == 0:
+        return 0
+    for line in said.splitlines():
+        if not _is_progress(line, seed):
+            print(line, flush=True)
+    if process.returncode != 1:
+        print(f"{last_part(said, seed)}: the process ended with {process.returncode}", flush=True)
+    return 1
 
 
-def _reports(seed: int, folder: Path, devices: Sequence[lp.Device | None], *, is_wide: bool) -> None:
-    program = ReportProgram(seed, folder, wide=is_wide, debug=seed % 4 > 1)
-    for device in devices:
-        program.check(device)
-    program.path.unlink()
+def last_part(said: str, seed: int) -> str:
+    """Returns the part that began last, in what the process of a seed has printed."""
+    begun = [line for line in said.splitlines() if _is_progress(line, seed)]
+    return begun[-1] if begun else f"{seed}, at its start"
 
 
-def _linked(seed: int, folder: Path, devices: Sequence[lp.Device | None], *, is_wide: bool) -> None:
-    program = LinkProgram(seed, folder, wide=is_wide)
-    for device in devices:
-        for number in range(2):
-            program.check(device, number, with_specs=(seed + number) % 2 == 0, aliased=seed % 4 == 0)
-    program.close()
-
-
-def _varied(seed: int, variant: Variant, devices: Sequence[lp.Device], types: tuple[str, ...]) -> None:
-    with variant.active(devices):
-        check(seed, devices, types, change=variant.text)
-        ValueProgram(seed, types, change=variant.text).check(devices)
+def _is_progress(line: str, seed: int) -> bool:
+    return line.startswith(f"{seed} ")
 
 
 if __name__ == "__main__":
