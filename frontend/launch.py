@@ -29,6 +29,7 @@ from .spec_constant import SpecializationId
 
 if TYPE_CHECKING:
     from ..vk_runtime.indirect_range import IndirectRange
+    from .constant_arguments import Constants
     from .kernel import KernelFunction, LaunchConfiguration
 
 
@@ -76,27 +77,11 @@ def launch(
         range_ = cast("IndirectRange", configuration.range)
         return launch_indirect(kernel, range_, queue, values, spec, constants, shapes, events)
 
-    def begin(prepared: Prepared) -> Event:
-        if is_interpreted:
-            from .interpretation import interpret_launch
-
-            assert isinstance(prepared.record, LaunchRecord), "interpreted launches are not coarsened"
-            return interpret_launch(kernel, prepared.record, queue, values, spec, events, constants)
-        if not spec:
-            _shorten(configuration, prepared, values, generation)
-        try:
-            return prepared.record.launch(queue, values, events)
-        except ArrayRangeError as error:
-            if not queue.device.logical.has_buffer_addresses:
-                raise
-            by_address = prepared_by_address(
-                kernel, configuration.range, queue.device, values, spec, constants, key, error
-            )
-        return by_address.record.launch(queue, values, events)
-
+    launch_of = (kernel, configuration, queue, values, spec, constants, events, generation, key)
+    begin = _interpret if is_interpreted else _begin
     prepared = kernel.records.get(key) if shape is not None else None
     if prepared is not None and prepared.is_current():
-        return begin(prepared)
+        return begin(prepared, *launch_of)
     with first_launch(queue):
         prepared = prepare_launch(kernel, configuration.range, queue.device, values, spec, constants)
         if len(kernel.records) >= RECORD_LIMIT:
@@ -104,8 +89,58 @@ def launch(
         if shape is not None:
             kernel.records[key] = prepared
         if not is_interpreted:
-            return begin(prepared)
-    return begin(prepared)
+            return begin(prepared, *launch_of)
+    return begin(prepared, *launch_of)
+
+
+def _begin(
+    prepared: Prepared,
+    kernel: KernelFunction,
+    configuration: LaunchConfiguration,
+    queue: Queue,
+    values: Sequence[object],
+    spec: tuple[tuple[str, bytes], ...],
+    constants: Constants,
+    events: tuple[Event, ...],
+    generation: object,
+    key: tuple[object, ...],
+) -> Event:
+    """Records what was prepared; by addresses where an array is larger than descriptors may cover.
+
+    Args:
+        generation: `config.generation` from before what it stands for was read.
+        key: what `prepared` is kept under.
+    """
+    if not spec:
+        _shorten(configuration, prepared, values, generation)
+    try:
+        return prepared.record.launch(queue, values, events)
+    except ArrayRangeError as error:
+        if not queue.device.logical.has_buffer_addresses:
+            raise
+        by_address = prepared_by_address(
+            kernel, configuration.range, queue.device, values, spec, constants, key, error
+        )
+    return by_address.record.launch(queue, values, events)
+
+
+def _interpret(
+    prepared: Prepared,
+    kernel: KernelFunction,
+    configuration: LaunchConfiguration,
+    queue: Queue,
+    values: Sequence[object],
+    spec: tuple[tuple[str, bytes], ...],
+    constants: Constants,
+    events: tuple[Event, ...],
+    *_: object,
+) -> Event:
+    """Interprets what was prepared."""
+    from .interpretation import interpret_launch
+
+    del configuration
+    assert isinstance(prepared.record, LaunchRecord), "interpreted launches are not coarsened"
+    return interpret_launch(kernel, prepared.record, queue, values, spec, events, constants)
 
 
 def _split_keywords(
