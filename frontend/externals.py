@@ -110,6 +110,10 @@ class ExternalFunction:
             code="LP1003",
         )
 
+    def __reduce__(self) -> str:
+        """Pickled by name, as its function would be: for processes that import the same module.  A copy is itself."""
+        return self.function.__qualname__
+
     def __repr__(self) -> str:
         kind = "external" if self.is_defined else "extern"
         return f"<lp.{kind} '{self.symbol}' {self.signature} -> {self.result}>"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import importlib
+import pickle
 import sys
 import types
 from collections.abc import Callable
@@ -322,3 +324,13 @@ def test_what_a_declaration_uses_counts(load: Load) -> None:
     )
     image, _ = compiled(module.k)
     assert image.kernel("k").aspects == (lp.Aspect.FP16,)
+
+
+def test_exported_functions_are_pickled_by_name(load: Load) -> None:
+    module = load(
+        "ext_pickled",
+        '@lp.external\ndef f(x: lp.f32) -> lp.f32:\n    return x\n@lp.extern("g")\ndef g(x: lp.f32) -> lp.f32: ...\n',
+    )
+    for function in (module.f, module.g):
+        assert pickle.loads(pickle.dumps(function)) is function
+        assert copy.copy(function) is copy.deepcopy(function) is function
