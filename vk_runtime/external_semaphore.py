@@ -152,24 +152,7 @@ class ExternalSemaphore:
             )
         number = self._checked_value(verb, value, is_signal=is_signal)
         logical = self._device.logical
-        semaphores, values = ffi.new("VkSemaphore[]", [native.raw]), ffi.new("uint64_t[]", [number])
-        stages = ffi.new("VkPipelineStageFlags[]", [_ALL_COMMANDS])
-        if is_signal:
-            timeline = make(
-                "VkTimelineSemaphoreSubmitInfo", signalSemaphoreValueCount=1, pSignalSemaphoreValues=values
-            )
-            info = make("VkSubmitInfo", pNext=timeline, signalSemaphoreCount=1, pSignalSemaphores=semaphores)
-        else:
-            timeline = make(
-                "VkTimelineSemaphoreSubmitInfo", waitSemaphoreValueCount=1, pWaitSemaphoreValues=values
-            )
-            info = make(
-                "VkSubmitInfo",
-                pNext=timeline,
-                waitSemaphoreCount=1,
-                pWaitSemaphores=semaphores,
-                pWaitDstStageMask=stages,
-            )
+        info = _submission(native.raw, number, is_signal=is_signal)
         with logical.lock:
             logical.require_usable()
             queue.flush()
@@ -240,6 +223,24 @@ def import_semaphore_fd(
 def _import(logical: LogicalDevice, raw: Any, fd: int) -> None:
     info = make("VkImportSemaphoreFdInfoKHR", semaphore=raw, handleType=_OPAQUE_FD, fd=fd)
     logical.check(logical.vk.vkImportSemaphoreFdKHR(logical.raw, info), "vkImportSemaphoreFdKHR")
+
+
+def _submission(semaphore: Any, value: int, *, is_signal: bool) -> Any:
+    """Returns a VkSubmitInfo of nothing but a signal or a wait."""
+    semaphores, values = ffi.new("VkSemaphore[]", [semaphore]), ffi.new("uint64_t[]", [value])
+    if is_signal:
+        timeline = make(
+            "VkTimelineSemaphoreSubmitInfo", signalSemaphoreValueCount=1, pSignalSemaphoreValues=values
+        )
+        return make("VkSubmitInfo", pNext=timeline, signalSemaphoreCount=1, pSignalSemaphores=semaphores)
+    timeline = make("VkTimelineSemaphoreSubmitInfo", waitSemaphoreValueCount=1, pWaitSemaphoreValues=values)
+    return make(
+        "VkSubmitInfo",
+        pNext=timeline,
+        waitSemaphoreCount=1,
+        pWaitSemaphores=semaphores,
+        pWaitDstStageMask=ffi.new("VkPipelineStageFlags[]", [_ALL_COMMANDS]),
+    )
 
 
 def _checked_kind(what: str, device: Device, kind: object, feature: int) -> str:

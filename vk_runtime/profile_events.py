@@ -150,28 +150,40 @@ def chrome_trace(
             row_count += 1
             of_row.append(lane := _Lane(row_count))
         lane.ends.append(event.start_ns + event.duration_ns)
-        entry: dict[str, object] = {
-            "name": event.name or event.kind,
-            "cat": event.kind,
-            "ph": "X" if event.duration_ns else "i",
-            "ts": _microseconds(event.start_ns),
-            "pid": pid,
-            "tid": lane.row,
-            "args": {key: value for key, value in asdict(event).items() if value not in ("", 0)},
-        }
-        entry |= {"dur": _microseconds(event.duration_ns)} if event.duration_ns else {"s": "t"}
-        found.append(entry)
+        found.append(_entry(event, pid, lane.row))
+    found += _names_of_rows(processes, lanes, threads or {})
+    other = {"notes": list(notes), "calibrated_within_ns": dict(calibrated or {})}
+    content = {"displayTimeUnit": "ns", "traceEvents": found, "otherData": other}
+    return json.dumps(content, separators=(",", ":"))
+
+
+def _entry(event: ProfileEvent, pid: int, row: int) -> dict[str, object]:
+    """Returns an event as the trace has it."""
+    entry: dict[str, object] = {
+        "name": event.name or event.kind,
+        "cat": event.kind,
+        "ph": "X" if event.duration_ns else "i",
+        "ts": _microseconds(event.start_ns),
+        "pid": pid,
+        "tid": row,
+        "args": {key: value for key, value in asdict(event).items() if value not in ("", 0)},
+    }
+    return entry | ({"dur": _microseconds(event.duration_ns)} if event.duration_ns else {"s": "t"})
+
+
+def _names_of_rows(
+    processes: Mapping[str, int], lanes: Mapping[tuple[int, int], Sequence[_Lane]], threads: Mapping[int, str]
+) -> list[dict[str, object]]:
+    """Returns what tells a viewer how the processes of the trace and their rows are called."""
+    found: list[dict[str, object]] = []
     for process, pid in processes.items():
         found.append({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": process}})
-    threads = threads or {}
     for (pid, number), of_row in lanes.items():
         name = threads.get(number, f"thread {number}") if pid == processes.get("host") else f"queue {number}"
         for lane in of_row:
             label = {"name": name if lane is of_row[0] else f"{name}, further"}
             found.append({"name": "thread_name", "ph": "M", "pid": pid, "tid": lane.row, "args": label})
-    other = {"notes": list(notes), "calibrated_within_ns": dict(calibrated or {})}
-    content = {"displayTimeUnit": "ns", "traceEvents": found, "otherData": other}
-    return json.dumps(content, separators=(",", ":"))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
