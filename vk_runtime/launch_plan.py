@@ -119,8 +119,14 @@ def normalise_range(value: object, what: str = "range", *, index_bits: int = 32)
 
 
 def padded(kernel: KernelInfo, extents: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns a range with ones in front, for a kernel that does not tell the difference."""
-    return (1,) * (kernel.abi.rank - len(extents)) + extents if kernel.has_any_rank else extents
+    """Returns a range with ones in front, for a kernel that does not tell the difference.
+
+    Of any kernel, ones in front that are more than its dimensions are left out.
+    """
+    more = len(extents) - kernel.abi.rank
+    if more > 0:
+        return extents[more:] if extents[:more] == (1,) * more else extents
+    return (1,) * -more + extents if kernel.has_any_rank else extents
 
 
 def _unpadded(kernel: KernelInfo, *parts: tuple[int, ...]) -> list[tuple[int, ...]]:

@@ -81,13 +81,20 @@ def test_a_kernel_that_names_no_dimension_takes_every_rank(device, context):
         assert trace.count("pipeline") == 0
 
 
-@pytest.mark.parametrize("shape", [6, (1, 2, 3)])
+@pytest.mark.parametrize("shape", [6, (2, 3, 1), (2, 2, 3)])
 def test_another_rank_than_the_compiled_one_is_refused(device, context, shape):
     kernel = executable(context, transposed_ids).get_kernel(transposed_ids)
     x = lp.zeros((2, 3), device=device)
     with pytest.raises(lp.NdRangeError, match="2 dimensions"):
         launch_kernel(device.default_queue, kernel, shape, (x,))
     launch_kernel(device.default_queue, kernel, (2, 3), (x,))
+    assert x.numpy().tolist() == [[0, 1, 2], [10, 11, 12]]
+
+
+def test_ones_in_front_of_the_compiled_rank_are_left_out(device, context):
+    kernel = executable(context, transposed_ids).get_kernel(transposed_ids)
+    x = lp.zeros((2, 3), device=device)
+    launch_kernel(device.default_queue, kernel, (1, 2, 3), (x,))
     assert x.numpy().tolist() == [[0, 1, 2], [10, 11, 12]]
 
 

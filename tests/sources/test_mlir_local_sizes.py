@@ -35,6 +35,14 @@ gpu.module @m {
   }
 }
 """
+ONE_DIMENSION = """
+func.func @k(%x: memref<?xi32>) attributes {gpu.kernel} {
+  %i = gpu.global_id x
+  %v = arith.index_cast %i : index to i32
+  memref.store %v, %x[%i] : memref<?xi32>
+  func.return
+}
+"""
 ROWS = """
 func.func @rows(%o: memref<?x?xi32>) attributes {gpu.kernel} {
   %i = gpu.global_id y
@@ -56,6 +64,25 @@ def test_any_range_will_do(device: lp.Device, queue: lp.Queue, built: Built, n: 
     found = lp.zeros(n + 8, lp.i32, device=device)
     queue.parallel_for(n, kernel, found)
     np.testing.assert_array_equal(found.numpy(), [*range(n, 2 * n), *[0] * 8])
+
+
+@pytest.mark.parametrize(
+    "range_", [(1, 1, 8), (1, 8), lp.NdRange((1, 1, 8), (1, 1, 4)), lp.NdRange((1, 8), (1, 2))]
+)
+def test_ranges_with_ones_in_front(range_: object, device: lp.Device, queue: lp.Queue, built: Built) -> None:
+    kernel = built(lp.SourceLanguage.MLIR, ONE_DIMENSION).ext_oneapi_get_kernel("k")
+    x = lp.zeros(8, lp.i32, device=device)
+    queue.parallel_for(range_, kernel, x)
+    assert x.numpy().tolist() == list(range(8))
+
+
+@pytest.mark.parametrize("range_", [(8, 1), (2, 8), lp.NdRange((8, 1), (4, 1)), lp.NdRange((1, 8), (2, 4))])
+def test_ranges_with_more_dimensions(
+    range_: object, device: lp.Device, queue: lp.Queue, built: Built
+) -> None:
+    kernel = built(lp.SourceLanguage.MLIR, ONE_DIMENSION).ext_oneapi_get_kernel("k")
+    with pytest.raises(lp.NdRangeError):
+        queue.parallel_for(range_, kernel, lp.zeros(8, lp.i32, device=device))
 
 
 def test_several_dimensions(device: lp.Device, queue: lp.Queue, built: Built):
