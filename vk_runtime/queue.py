@@ -66,10 +66,10 @@ class Queue(
     metaclass=PublicNames,
     internal="""
     abandon argument_block barrier begin_command block_until close completed downloads drop_recording event drain
-    has_reports in_flight is_closed is_closing is_timed known last_value latest note_error note_launch open order
-    points poll progress read_last record recording repeated reported_until reports require_open retire running
-    semaphore show_ended show_last stop_watching submit_after submit_batch submit_up_to timestamp_period_ns transfers
-    vk_queue wait_for wait_for_other_devices wait_for_own_device wait_on_device wait_slice watch
+    has_reports in_flight is_closed is_closing is_timed known last_value latest new_watchdog note_error note_launch
+    open order points poll progress read_last record recording repeated reported_until reports require_open retire
+    running semaphore show_ended show_last stop_watching submit_after submit_batch submit_up_to timestamp_period_ns
+    transfers vk_queue wait_for wait_for_other_devices wait_for_own_device wait_on_device wait_slice watch
     """,
 ):
     """A queue of one device.  Threads may share it.

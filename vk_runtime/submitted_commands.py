@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .recorded_launch import RecordedLaunch
     from .repeated_launches import KeptLaunch
     from .timeline import Timeline
+    from .watchdog import Watchdog
     from .watcher import Watcher
 
 MAX_BUSY = 32
@@ -328,6 +329,12 @@ class SubmittedCommands(Handle):
         What leads there must have been submitted.
         """
         return self._clock.wait_slice(value)
+
+    def new_watchdog(self) -> Watchdog:
+        """Returns what notices, during a wait that begins now, that the device gets nowhere."""
+        from .watchdog import Watchdog
+
+        return Watchdog(self._logical)
 
     def watch(self, value: int, function: Callable[[], object]) -> None:
         """Calls `function` once the timeline has reached `value`: in a thread, or here where it has already.

@@ -9,10 +9,13 @@ import heapq
 import itertools
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..ir.errors import Error, InvalidError
 from ..ir.lazy_logging import logger_of
+
+if TYPE_CHECKING:
+    from .watchdog import Watchdog
 
 logger = logger_of(__name__)
 
@@ -27,6 +30,10 @@ class Watched(Protocol):
         """Waits for a while; returns whether the timeline has reached `value`."""
         ...
 
+    def new_watchdog(self) -> Watchdog:
+        """Returns what notices that its device gets nowhere."""
+        ...
+
 
 class Watcher:
     """The functions to call as the timeline of a queue goes on."""
@@ -37,6 +44,8 @@ class Watcher:
         self._serials = itertools.count()
         self._queue: Watched | None = None
         """What is waited for; None while there is nothing to call, so that the queue may go."""
+        self._watchdog: Watchdog | None = None
+        """Of the wait that goes on."""
         self._thread: threading.Thread | None = None
         self._is_stopping = False
 
@@ -92,7 +101,14 @@ class Watcher:
             queue, value = self._queue, self._jobs[0][0]
         assert queue is not None, "what is to be called waits for a queue"
         try:
-            return queue.wait_slice(value), value
+            is_reached = queue.wait_slice(value)
+            if is_reached:
+                self._watchdog = None
+            elif self._watchdog is None:
+                self._watchdog = queue.new_watchdog()
+            else:
+                self._watchdog.look()
+            return is_reached, value
         except Error:  # nothing will ever end: whoever waits for the event is told why
             return True, self._last_value()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 
@@ -130,6 +131,22 @@ def test_a_hang_is_ended_where_it_is_asked_for(fake: lp.Device, driver: FakeDriv
         x.numpy()
     fake.shut_down()
     assert "vkDestroyDevice" not in driver.calls, "what may still run is left as it is"
+
+
+def test_a_hang_ends_where_callbacks_and_coroutines_wait(fake: lp.Device, driver: FakeDriver) -> None:
+    """Nobody waits beside them, who would notice it."""
+    x, y = arrays(fake)
+    driver.is_hung = True
+    event, called = add[10](1.0, x, y), threading.Event()
+
+    async def wait() -> None:
+        await event
+
+    with lp.config.override(hang_timeout=1e-9):
+        event.add_done_callback(lambda _: called.set())
+        assert called.wait(30)
+        with pytest.raises(lp.DeviceLostError, match=r"it hung, nothing has ended .* kernel 'add'"):
+            asyncio.run(wait())
 
 
 def test_a_hang_in_a_replay_names_its_kernels(fake: lp.Device, driver: FakeDriver) -> None:
