@@ -51,8 +51,8 @@ class Leaf:
 class SpecializationId(
     metaclass=PublicNames,
     internal="""
-    default_bytes describe from_bytes keep leaves living of_file of_parameter of_text size_bytes suggest_name symbol
-    to_bytes
+    current default_bytes describe from_bytes keep leaves living of_file of_parameter of_text size_bytes suggest_name
+    symbol to_bytes
     """,
 ):
     """A specialization constant: ``COEFF = lp.SpecializationId(lp.FixedArray[lp.f32, 3, 3])``.
@@ -84,6 +84,7 @@ class SpecializationId(
         self._qualname: str | None = None
         self._symbol: str | None = None
         self._origin: object = None
+        self._is_of_file = False
         self._default: bytes = self._default_of(default, members)
         _ids.add(self)
 
@@ -125,6 +126,7 @@ class SpecializationId(
         made = cls(type)
         _ids.discard(made)
         made._symbol, made._qualname, made._default = symbol, name, default
+        made._is_of_file = True
         return made
 
     @staticmethod
@@ -132,6 +134,15 @@ class SpecializationId(
         """Returns the program's id of a symbol, None where it has none."""
         known = [found for found in list(_ids) if symbol.startswith(found._module)]
         return next((found for found in known if found.symbol == symbol), None)
+
+    @property
+    def current(self) -> SpecializationId:
+        """The program's id that this one of a bundle file stands for, once its module is loaded; else this one.
+
+        One of another type or default is another constant.
+        """
+        own = SpecializationId.living(self.symbol) if self._is_of_file else None
+        return own if own is not None and own.describe() == self.describe() else self
 
     @property
     def type(self) -> Type:

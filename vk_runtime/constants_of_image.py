@@ -40,7 +40,8 @@ def public_infos(
     constants: Iterable[ConstantInfo], ids: Mapping[str, SpecConstant]
 ) -> tuple[SpecConstantInfo, ...]:
     """Returns the constants of an image as users see them; `ids` are the specialization ids by symbol."""
-    return tuple(_public(constant, ids.get(constant.symbol)) for constant in constants)
+    current = {symbol: found.current for symbol, found in ids.items()}
+    return tuple(_public(constant, current.get(constant.symbol)) for constant in constants)
 
 
 def _public(constant: ConstantInfo, found: SpecConstant | None) -> SpecConstantInfo:

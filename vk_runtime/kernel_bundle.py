@@ -276,7 +276,8 @@ class KernelBundle(
 
         Raises:
             KernelArgumentError: `value` does not fit.
-            InvalidError: this thread is submitting a command group.
+            InvalidError: this thread is submitting a command group, or the kernels read another constant of that
+                name.
             TypeError: the bundle is not in state INPUT.
         """
         self._require("set_specialization_constant", BundleState.INPUT)
@@ -285,6 +286,12 @@ class KernelBundle(
             raise InvalidError(
                 f"KernelBundle.set_specialization_constant: '{found.name}' cannot be set while a command group is "
                 "submitted; set it before, and build again"
+            )
+        twin = next((c for c in self._read_constants() if c.symbol == found.symbol and c is not found), None)
+        if twin is not None:
+            raise InvalidError(
+                f"KernelBundle.set_specialization_constant: expected {twin!r}, which the kernels read, found {found!r} "
+                "of the program; write the bundle file again, or set the one of kb.specialization_constants"
             )
         self._values.set(found, value)
 
@@ -300,7 +307,8 @@ class KernelBundle(
         """Returns the constants in the code of its kernels, then those in their work-group sizes alone."""
         read = [constant for image in self._images for constant in image.spec_symbols.values()]
         sizes = [id_.local_size for image in self._images for id_ in image.kernel_ids]
-        return [*read, *(constant for size in sizes if size is not None for constant in size.spec_constants)]
+        read += [constant for size in sizes if size is not None for constant in size.spec_constants]
+        return [constant.current for constant in read]
 
     # For this folder, handlers and the composition root
 
@@ -384,7 +392,7 @@ class KernelBundle(
 
     def takes_values(self, image: DeviceImage) -> bool:
         """Returns whether an image computes with the bundle's values: a frozen one does with the defaults only."""
-        return not image.frozen or self._values.effective().keys().isdisjoint(image.spec_symbols.values())
+        return not image.frozen or self._values.changed_symbols().isdisjoint(image.spec_symbols)
 
     def _require(self, member: str, *states: BundleState) -> None:
         expected = states or _WITH_IMAGES

@@ -33,6 +33,11 @@ class SpecConstant(Protocol):
         ...
 
     @property
+    def current(self) -> SpecConstant:
+        """The program's own id where this one of a bundle file stands for it by now, else this one."""
+        ...
+
+    @property
     def default_bytes(self) -> bytes:
         """Host bytes of the default."""
         ...
@@ -51,23 +56,24 @@ class SpecConstant(Protocol):
 
 
 def checked_constant(what: str, value: object) -> SpecConstant:
-    """Returns a specialization id as it is.
+    """Returns a specialization id, the program's own where it has one by now.
 
     Raises:
         KernelArgumentError: it is none.
     """
     if isinstance(value, type) or not all(
-        hasattr(value, name) for name in ("symbol", "default_bytes", "to_bytes", "from_bytes")
+        hasattr(value, name) for name in ("symbol", "current", "default_bytes", "to_bytes", "from_bytes")
     ):
         raise KernelArgumentError(
             f"{what} takes an lp.SpecializationId, found {value!r} of type {type(value).__name__}",
             code="LP3011",
         )
-    return cast(SpecConstant, value)
+    return cast(SpecConstant, value).current
 
 
 class SpecValues:
-    """Host bytes of the constants that were set, by id."""
+    """Host bytes of the constants that were set, by id: what a file's id was given is its module's id's from then on
+    that the program has this."""
 
     def __init__(self, values: Mapping[SpecConstant, bytes] | None = None) -> None:
         self._lock = threading.RLock()
@@ -77,24 +83,30 @@ class SpecValues:
         """Sets a value; the last one counts."""
         data = constant.to_bytes(value)
         with self._lock:
-            self._values[constant] = data
+            self._values = {**self.explicit(), constant.current: data}
 
     def get(self, constant: SpecConstant) -> Any:
         """Returns the value that was set, else the default."""
-        return constant.from_bytes(self._values.get(constant, constant.default_bytes))
+        return constant.from_bytes(self.explicit().get(constant.current, constant.default_bytes))
 
     def explicit(self) -> dict[SpecConstant, bytes]:
         """Returns what was set."""
         with self._lock:
-            return dict(self._values)
+            return {key.current: data for key, data in self._values.items()}
 
     def effective(self) -> dict[SpecConstant, bytes]:
         """Returns what was set to another value than the default."""
         return {key: data for key, data in self.explicit().items() if data != key.default_bytes}
 
     def by_symbol(self) -> dict[str, bytes]:
-        """Returns what was set, by symbol."""
-        return {key.symbol: data for key, data in self.explicit().items()}
+        """Returns what was set, by symbol; launches ask for it."""
+        with self._lock:
+            return {key.symbol: data for key, data in self._values.items()}
+
+    def changed_symbols(self) -> set[str]:
+        """Returns the symbols of what was set to another value than the default; launches ask for it."""
+        with self._lock:
+            return {key.symbol for key, data in self._values.items() if data != key.default_bytes}
 
     def copy(self) -> SpecValues:
         """Returns the values as they are now."""

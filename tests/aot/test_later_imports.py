@@ -70,3 +70,38 @@ def test_one_of_other_parameters_is_another_kernel(path, device):
     source.write_text(MODULE.replace("by: lp.f32 = 1.0", "by: lp.i32 = 1"))
     module = importlib.import_module(path.stem)
     assert not bundle.has_kernel(module.scaled) and bundle.has_kernel("scaled")
+
+
+def test_a_constant_of_it_is_the_file_s(path, device):
+    context = lp.Context([device])
+    loaded = lp.load_kernel_bundle(context, path, state=lp.BundleState.INPUT)
+    (of_file,) = loaded.specialization_constants
+    loaded.set_specialization_constant(of_file, 3.0)
+    built = lp.build(loaded)
+    module = importlib.import_module(path.stem)
+    factor = module.FACTOR
+    for bundle in (loaded, built):
+        assert bundle.has_specialization_constant(factor) and bundle.has_specialization_constant(of_file)
+        assert list(bundle.specialization_constants.items()) == [(factor, 3.0)]
+        assert bundle.get_specialization_constant(factor) == 3.0
+        assert [info.id for image in bundle for info in image.spec_constants] == [factor]
+    assert launched(device, context, built, module.scaled) == [15.0] * 3
+    loaded.set_specialization_constant(factor, 4.0)
+    assert loaded.get_specialization_constant(of_file) == 4.0
+    changed = lp.build(loaded)
+    assert launched(device, context, changed, module.scaled) == [20.0] * 3
+    with pytest.raises(lp.InvalidError, match=r"'FACTOR' to different values, 3\.0 and 4\.0"):
+        lp.join([built, changed])
+
+
+def test_a_constant_of_another_default_is_another(path, device):
+    bundle = lp.load_kernel_bundle(lp.Context([device]), path, state=lp.BundleState.INPUT)
+    path.with_suffix(".py").write_text(MODULE.replace("2.0", "2.5"))
+    module = importlib.import_module(path.stem)
+    assert not bundle.has_specialization_constant(module.FACTOR)
+    (of_file,) = bundle.specialization_constants
+    assert bundle.get_specialization_constant(of_file) == 2.0
+    # Its bytes would be those of the file's constant: drivers know both by one name.
+    with pytest.raises(lp.InvalidError, match=r"expected <.*FACTOR: lp.f32 = 2.0>.*found <.*FACTOR: lp.f32 = 2.5>"):
+        bundle.set_specialization_constant(module.FACTOR, 3.0)
+    bundle.set_specialization_constant(of_file, 3.0)
