@@ -8,10 +8,10 @@ from ..ir.errors import CompileError
 from .analysis import VALUE
 from .arithmetic import binary
 from .composite_arrays import elements_along, has_memory, shape_of, without_rows
-from .composites import convert_composite, value_type
+from .composites import convert_composite
 from .conversions import settle, store_convert
 from .dispatch import expression, statement
-from .fixed_cells import keeps_memory, kept
+from .fixed_cells import in_memory
 from .function_builder import FunctionBuilder, VariableType
 from .ir_types import I32, WEAK_FLOAT, WEAK_INT
 from .literal_choices import held_by
@@ -112,7 +112,7 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
     """
     if has_memory(value) and _is_same(fb.env.get(name), value):
         return  # an element was stored
-    value = without_rows(fb, value)
+    value = _copied(fb, value, fb.env.get(name))
     _refuse_other_array(fb, name, value, node)
     if isinstance(value, LocalArray) and value.name.startswith("lp."):
         value.name = name  # for messages: until now it is called by what made it
@@ -137,9 +137,18 @@ def assign_name(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> 
             else _converted(fb, value, wanted, node, _called(name))
         )
         held = held_by(name, held, None if name in fb.declared else value)
-        if shape_of(held) is not None and keeps_memory(fb, name, value_type(held)):
-            held = kept(fb, name, held, node)
-        fb.env[name] = held
+        fb.env[name] = in_memory(fb, (name,), held, node)
+
+
+def _copied(fb: FunctionBuilder, value: Value, held: Binding | None) -> Value:
+    """Returns a value in which what lies in a variable's memory is copied, but where it is the same member of the
+    variable that it is given to: only others were stored."""
+    if isinstance(value, FixedArray) and value.cell is not None and held is value:
+        return value
+    if isinstance(value, Composite) and isinstance(held, Composite) and held.matches(value):
+        pairs = zip(value.items, held.items, strict=True)
+        return value.with_items([_copied(fb, new, old) for new, old in pairs])
+    return without_rows(fb, value)
 
 
 def _is_same(held: Binding | None, value: Value) -> bool:

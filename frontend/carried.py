@@ -121,12 +121,12 @@ def carried_variables(
     carried = Carried([], [], [])
     for name in sorted(written & needed):
         binding = fb.env.get(name, FALSE if name in FLAGS else None)
-        if binding is None or isinstance(binding, Unset) or has_memory(binding):
+        if binding is None or isinstance(binding, Unset):
             continue
         if isinstance(binding, Scalar):
             binding = own_type(binding)
         leaves = ir_leaves(fb, binding)
-        if leaves is None:
+        if leaves is None or (not leaves and has_memory(binding)):
             continue  # compile-time objects stay what they are; `_check_same` sees to it
         carried.names.append(name)
         carried.shapes.append(binding)
@@ -134,8 +134,17 @@ def carried_variables(
     return carried
 
 
-def ir_leaves(fb: FunctionBuilder, value: Value) -> list[SSAValue] | None:
-    """Returns the IR values that make up a variable; None for compile-time objects."""
+def ir_leaves(fb: FunctionBuilder, value: Value, shape: Value | None = None) -> list[SSAValue] | None:
+    """Returns the IR values that make up a variable; None for compile-time objects.
+
+    Args:
+        fb: emits what makes them.
+        value: of the variable.
+        shape: what it was before; `value` by default. What lies in memory there has none, as it stays there.
+    """
+    shape = value if shape is None else shape
+    if isinstance(shape, FixedArray) and shape.cell is not None:
+        return []
     if isinstance(value, Scalar):
         ssa = fb.ssa(own_type(value))
         return None if ssa is None else [ssa]
@@ -143,7 +152,8 @@ def ir_leaves(fb: FunctionBuilder, value: Value) -> list[SSAValue] | None:
         ssa = fixed_ssa(fb, value)
         return None if ssa is None else [ssa]
     if isinstance(value, Tuple):
-        parts = [ir_leaves(fb, item) for item in value.items]
+        shapes = shape.items if isinstance(shape, Tuple) else value.items
+        parts = [ir_leaves(fb, *pair) for pair in zip(value.items, shapes, strict=True)]
         if any(part is None for part in parts):
             return None
         return [leaf for part in parts if part is not None for leaf in part]
@@ -159,7 +169,11 @@ def _rebuilt(shape: Value, leaves: Sequence[SSAValue], position: int) -> tuple[V
             items.append(rebuilt)
         return shape.with_items(items), position
     if isinstance(shape, FixedArray):
-        return FixedArray(shape.type, leaves[position]), position + 1
+        return (
+            (shape, position)
+            if shape.cell is not None
+            else (FixedArray(shape.type, leaves[position]), position + 1)
+        )
     assert isinstance(shape, Scalar)
     return Scalar(shape.type, leaves[position]), position + 1
 
@@ -178,7 +192,7 @@ def final_values(fb: FunctionBuilder, carried: Carried) -> list[SSAValue]:
         binding = fb.env.get(name, FALSE)
         if isinstance(binding, Unset) and binding.value is not None:
             binding = binding.value
-        values = None if isinstance(binding, Unset) else ir_leaves(fb, binding)
+        values = None if isinstance(binding, Unset) else ir_leaves(fb, binding, shape)
         if values is None:
             # Unset at the end of a round that jumped away: nobody reads it, so any value of its type will do.
             values = ir_leaves(fb, shape)

@@ -26,10 +26,10 @@ def is_array(value: Value | Unset) -> TypeGuard[Composite]:
 
 
 def has_memory(value: Value | Unset) -> bool:
-    """Whether a value is a variable that keeps its elements in memory (`fixed_cells`)."""
+    """Whether a value, or a member of it, is a variable that keeps its elements in memory (`fixed_cells`)."""
     if isinstance(value, FixedArray):
         return value.cell is not None
-    return is_array(value) and has_memory(value.items[0])
+    return isinstance(value, Composite) and any(has_memory(item) for item in value.items)
 
 
 def shape_of(value: Value) -> tuple[int, ...] | None:

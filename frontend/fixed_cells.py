@@ -1,6 +1,7 @@
 """Variables that are fixed arrays whose elements loops store: in memory of their own, as ``lp.private.array`` makes it.
 
-Of vectors and structs each component or member has its own.
+Of vectors and structs each component or member has its own.  So has a fixed array that is a member of a struct; the
+other members stay values.
 
 A fixed array is a value, and storing an element gives the variable a new one.  Where the index is known at run time
 only, that is a copy to memory and back in each round, and compilers that keep no values in memory apart, such as
@@ -12,31 +13,63 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from operator import is_
+from typing import TypeAlias
 
 from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from ..ir.create import create
+from .composite_arrays import has_memory, shape_of
 from .fixed_arrays import scalars_of, store_element
 from .function_builder import FunctionBuilder
 from .ir_types import INDEX_TYPE
 from .local_arrays import new_array
-from .types import LARGEST_UNROLLED, FixedArrayType, Type
+from .struct_types import StructType
+from .types import LARGEST_UNROLLED, FixedArrayType
 from .values import Composite, FixedArray, Scalar, Value
 from .vector_types import CompositeArrayType
 
+Path: TypeAlias = tuple[str, ...]
+"""The name of a variable, and the members that lead to a fixed array in it."""
 
-def keeps_memory(fb: FunctionBuilder, name: str, kind: Type) -> bool:
-    """Whether a fixed array is large, or a loop stores the variable's elements, at indices that are no literals."""
+
+def in_memory(fb: FunctionBuilder, path: Path, value: Value, node: ast.AST) -> Value:
+    """Returns what a variable, or a member of one, is bound to: a value, or the memory that it is stored into.
+
+    Args:
+        fb: of the function.
+        path: names the variable, and the member.
+        value: what it gets; what lies in memory already is the variable's own.
+        node: blamed for errors.
+    """
+    if shape_of(value) is not None:
+        return (
+            value if has_memory(value) or not _keeps_memory(fb, path, value) else _kept(fb, path, value, node)
+        )
+    if not isinstance(value, Composite) or not isinstance(value.type, StructType):
+        return value
+    items = [
+        in_memory(fb, (*path, field.name), item, node)
+        for field, item in zip(value.type.fields, value.items, strict=True)
+    ]
+    return value if all(map(is_, items, value.items)) else value.with_items(items)
+
+
+def _keeps_memory(fb: FunctionBuilder, path: Path, value: Value) -> bool:
+    """Whether a fixed array is large, or a loop stores the elements of what it is given to, at indices that are no
+    literals."""
+    assert isinstance(value, FixedArray | Composite)
+    kind = value.type
     assert isinstance(kind, FixedArrayType | CompositeArrayType)
-    if kind.size > LARGEST_UNROLLED:
+    if kind.size > LARGEST_UNROLLED and len(path) == 1:
         return True
     if fb.cell_names is None:
         fb.cell_names = frozenset(_stored_in_loops(fb.source.tree.body, in_loop=False))
-    return name in fb.cell_names
+    return path in fb.cell_names
 
 
-def _stored_in_loops(statements: Sequence[ast.stmt], *, in_loop: bool) -> Iterator[str]:
+def _stored_in_loops(statements: Sequence[ast.stmt], *, in_loop: bool) -> Iterator[Path]:
     for statement in statements:
         if in_loop:
             yield from _stored(statement)
@@ -54,8 +87,8 @@ def _runs_on_the_device(iterable: ast.expr) -> bool:
     )
 
 
-def _stored(statement: ast.stmt) -> Iterator[str]:
-    """Yields the variables into which a statement stores at an index that is no literal."""
+def _stored(statement: ast.stmt) -> Iterator[Path]:
+    """Yields the variables, and the members, into which a statement stores at an index that is no literal."""
     match statement:
         case ast.Assign(targets=targets):
             pending = list(targets)
@@ -67,25 +100,28 @@ def _stored(statement: ast.stmt) -> Iterator[str]:
         target = pending.pop()
         if isinstance(target, ast.Tuple | ast.List):
             pending += target.elts
-        is_variable = False
+        is_variable, members = False, list[str]()
         while isinstance(target, ast.Subscript | ast.Attribute):
-            if isinstance(target, ast.Subscript):
+            if isinstance(target, ast.Attribute):
+                members.append(target.attr)
+            else:
+                members.clear()  # they are members of its elements
                 parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
                 is_variable |= not all(isinstance(part, ast.Constant | ast.UnaryOp) for part in parts)
             target = target.value
         if is_variable and isinstance(target, ast.Name):
-            yield target.id
+            yield (target.id, *reversed(members))
 
 
-def kept(fb: FunctionBuilder, name: str, value: Value, node: ast.AST) -> Value:
+def _kept(fb: FunctionBuilder, path: Path, value: Value, node: ast.AST) -> Value:
     """Stores a fixed array into the memory of a variable, which it makes at first; returns what the variable is bound
     to."""
     assert isinstance(value, FixedArray | Composite)
     kind = value.type
     assert isinstance(kind, FixedArrayType | CompositeArrayType)
-    known = fb.cells.get((name, kind))
+    known = fb.cells.get((path, kind))
     if known is None:
-        known = fb.cells[name, kind] = _made(fb, name, kind)
+        known = fb.cells[path, kind] = _made(fb, "_".join(path), kind)
     _fill(fb, known, value, node)
     return known
 

@@ -132,11 +132,13 @@ class FunctionBuilder:
     """Numbers of the arrays that the function makes, below 0, by ``id`` of the call."""
     calls_by_position: dict[int, ast.Call] = field(default_factory=dict[int, ast.Call])
     """Calls whose keyword arguments are at their positions, by ``id`` of the call as it is written."""
-    cells: dict[tuple[str, FixedArrayType | CompositeArrayType], FixedArray | Composite] = field(
-        default_factory=dict[tuple[str, "FixedArrayType | CompositeArrayType"], "FixedArray | Composite"]
+    cells: dict[tuple[tuple[str, ...], FixedArrayType | CompositeArrayType], FixedArray | Composite] = field(
+        default_factory=dict[
+            tuple[tuple[str, ...], "FixedArrayType | CompositeArrayType"], "FixedArray | Composite"
+        ]
     )
-    """The variables that have memory (`fixed_cells`), by name and type."""
-    cell_names: frozenset[str] | None = None
+    """The variables, and members of them, that have memory (`fixed_cells`), by name and type."""
+    cell_names: frozenset[tuple[str, ...]] | None = None
     """Those that get it; None before anybody asked."""
     cell_nodes: list[ast.AST] = field(default_factory=list[ast.AST])
     """What their arrays are told apart by."""

@@ -83,7 +83,7 @@ def compile_name(fb: FunctionBuilder, node: ast.Name) -> Value:
         if fb.is_dry:
             return _variable_of_type(fb, name)
         value = _variable(fb, name, node)
-        return without_rows(fb, value) if has_memory(value) else value
+        return without_rows(fb, value) if fb.cells and has_memory(value) else value
     static = fb.statics.get(name)
     if static is not None:
         return static

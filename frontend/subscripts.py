@@ -123,7 +123,7 @@ def _is_of_parts(fb: FunctionBuilder, node: ast.expr) -> bool:
     while isinstance(node, ast.Subscript | ast.Attribute):
         node = node.value
     held = fb.env.get(node.id) if isinstance(node, ast.Name) else None
-    return held is not None and (has_memory(held) or is_array(held))
+    return held is not None and (is_array(held) or (bool(fb.cells) and has_memory(held)))
 
 
 def _of_work_item(fb: FunctionBuilder, owner: WorkItem, node: ast.Subscript) -> Value:
