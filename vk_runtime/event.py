@@ -114,11 +114,11 @@ class Event(
                 yield from self._told_to_loop()
             with quiet():
                 queue.wait_for(self.value)  # takes no time any more, or says what came in between
-            # The loop must go on while later launches of kernels that print run.
-            last = queue.reported_until()
-            if last:
-                yield from Event(queue, last)._told_to_loop()
-            queue.show_ended()
+            if queue.has_reports:  # which only kernels have, and so lapilli's own queues
+                # The loop must go on while later launches of kernels that print run.
+                if last := queue.read_reports():
+                    yield from Event(queue, last)._told_to_loop()
+                queue.show_ended()
         except Error as error:
             raise for_user(error)  # noqa: B904 - it is the same error
         return self

@@ -67,7 +67,7 @@ class Queue(
     internal="""
     abandon argument_block barrier begin_command block_until close completed downloads drop_recording event drain
     has_reports in_flight is_closed is_closing is_timed known last_value latest new_watchdog note_error note_launch
-    open order points poll progress read_last record recording repeated reported_until reports require_open retire
+    open order points poll progress read_last read_reports record recording repeated reports require_open retire
     running semaphore show_ended show_last stop_watching submit_after submit_batch submit_up_to timestamp_period_ns
     transfers vk_queue wait_for wait_for_other_devices wait_for_own_device wait_on_device wait_slice watch
     """,
@@ -166,8 +166,9 @@ class Queue(
 
     @property
     def has_reports(self) -> bool:
-        """Whether a kernel that checks or prints was launched since its report was last read."""
-        return self._reports is not None and bool(self._reports.pending)
+        """Whether a kernel that checks or prints was launched since its report was last read, and shown."""
+        reports = self._reports
+        return reports is not None and (bool(reports.pending) or reports.printer.is_waiting)
 
     @property
     def info(self) -> QueueInfo:
@@ -287,27 +288,27 @@ class Queue(
             finally:
                 if is_locked:
                     self._lock.release()
-        if reports is not None and (reports.pending or reports.printer.is_waiting):
-            self._read_reports(reports)
+        if reports is not None and self.has_reports and not is_quiet():
+            last = self.read_reports()
+            if last:
+                self.block_until(last)
+            self.show_ended()
 
-    def _read_reports(self, reports: QueueReports) -> None:
-        """Shows what kernels that have ended reported.  A buffer in use is read when its last launch has ended."""
-        if is_quiet():
-            return
-        with self._lock:
-            last = self.reported_until()
-            if not last:  # before another thread launches the kernel again
-                reports.read(self._logical, self._clock.completed, self.note_error)
-        if last:
-            self.block_until(last)
-        self.show_ended()
+    def read_reports(self) -> int:
+        """Reads what kernels have reported, for `show_ended`.  A buffer in use is read when its last launch has ended.
 
-    def reported_until(self) -> int:
-        """Returns the timeline value to wait for, so that `show_ended` shows all that was reported; 0: none."""
+        Returns:
+            The timeline value to wait for before `show_ended`, which reads all then; 0: nothing is left to read.
+        """
         reports = self._reports
         if reports is None:
             return 0
-        return self._logical.visit(lambda: reports.unfinished(self._clock.completed))
+        with self._lock:  # before another thread launches a kernel again that has ended
+            self._logical.require_usable()
+            last = reports.unfinished(self._clock.completed)
+            if not last:
+                reports.read(self._logical, self._clock.completed, self.note_error)
+        return last
 
     def show_ended(self) -> None:
         """Shows what kernels have reported whose launches have all ended; waits for nothing.  Raises as `wait_for`."""

@@ -69,6 +69,9 @@ class TransferEvent(Event):
         """What it waits for, together with `value`."""
         return self._queue
 
+    def __repr__(self) -> str:
+        return f"<lapilli.Event of a copy of {self._owner!r}>"
+
     @property
     def elapsed_ns(self) -> float:
         """Raises InvalidError: copies of queues that are made with ``profiling=True`` stay in their queue."""

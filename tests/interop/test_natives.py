@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import gc
 import os
@@ -171,6 +172,11 @@ def test_event_round_trip(device: lp.Device):
     single = vulkan.make_event(natives[0], lp.Context([device]))
     made.wait()
     assert made.done and single.done and event.done
+
+    async def main() -> None:
+        assert await made is made
+
+    asyncio.run(main())
     for name in ("queue", "elapsed_ns"):
         with pytest.raises(lp.InvalidError, match="native semaphores"):
             getattr(made, name)

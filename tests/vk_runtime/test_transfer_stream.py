@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import threading
 
@@ -87,6 +88,17 @@ def test_the_event_of_a_copy(home):
     copied = queue.copy(random(4), target)
     saxpy(other, 1.0, lp.ones(COUNT, device=home), y, [copied]).wait()
     assert copied.done
+
+
+def test_the_event_of_a_copy_is_awaited(home):
+    queue, target = lp.Queue(home), lp.zeros(COUNT, device=home)
+
+    async def main():
+        event = queue.copy(random(5), target)
+        assert isinstance(event, TransferEvent)
+        assert await event is event and event.done
+
+    asyncio.run(main())
 
 
 def test_waiting_for_the_queue_waits_for_its_copies(home):
