@@ -17,6 +17,7 @@ from .arithmetic import absolute, binary, common_type
 from .builtins import expect_count, numbers
 from .conversions import CMPI, adapt, convert
 from .dispatch import intrinsic
+from .folding import MAXIMUM_LITERAL_BITS
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, I32, INDEX_TYPE, ir_type
 from .math_library_calls import call_library
@@ -134,24 +135,37 @@ def compile_add_carry(fb: FunctionBuilder, node: ast.Call, arguments: list[Value
     return Tuple((Scalar(scalar, total), convert(fb, Scalar(BOOL, carry), scalar)))
 
 
-_OF_PYTHON: dict[str, tuple[int, int, Callable[..., int]]] = {
-    "comb": (2, 2, python_math.comb),
-    "factorial": (1, 1, python_math.factorial),
-    "isqrt": (1, 1, python_math.isqrt),
-    "perm": (1, 2, python_math.perm),
+_OF_PYTHON: dict[str, tuple[int, int]] = {
+    "comb": (2, 2),
+    "factorial": (1, 1),
+    "isqrt": (1, 1),
+    "perm": (1, 2),
 }
-"""Functions of Python's math: the fewest and the most arguments, and what they give of literals."""
-_LARGEST_LITERAL = 1000
-"""Of larger ones Python takes its time over numbers that no type holds."""
+"""Functions of Python's math that take few arguments: the fewest and the most."""
+
+
+def _factors_of_comb(n: int, k: int) -> int:
+    return min(k, n - k)
+
+
+def _factors_of_perm(n: int, k: int | None = None) -> int:
+    return n if k is None else k if k <= n else 0
+
+
+_FACTORS: dict[str, Callable[..., int]] = {
+    "comb": _factors_of_comb,
+    "factorial": _factors_of_perm,
+    "perm": _factors_of_perm,
+}
+"""How many numbers Python multiplies; their product has about as many bits at least."""
 
 
 @intrinsic(*(f"math.{name}" for name in _OF_PYTHON))
 def compile_of_python(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``comb(n, k)``, ``factorial(n)``, ``isqrt(n)`` and ``perm(n, k)``, the last also without k."""
     name = fb.callee.removeprefix("math.")
-    low, high, function = _OF_PYTHON[name]
-    expect_count(fb, node, arguments, f"lp.{fb.callee}", low, high)
-    literal = _folded(function, arguments)
+    expect_count(fb, node, arguments, f"lp.{fb.callee}", *_OF_PYTHON[name])
+    literal = _folded(fb, name, arguments, node)
     if literal is not None:
         return literal
     operands = _integers(fb, node, arguments, len(arguments))
@@ -163,7 +177,7 @@ def compile_divisor(fb: FunctionBuilder, node: ast.Call, arguments: list[Value])
     """Compiles ``gcd(a, b, …)`` and ``lcm(a, b, …)``, of one number its absolute value."""
     name = fb.callee.removeprefix("math.")
     expect_count(fb, node, arguments, f"lp.{fb.callee}", 1, None)
-    literal = _folded(getattr(python_math, name), arguments)
+    literal = _folded(fb, name, arguments, node)
     if literal is not None:
         return literal
     first, *others = _integers(fb, node, arguments, len(arguments))
@@ -173,20 +187,28 @@ def compile_divisor(fb: FunctionBuilder, node: ast.Call, arguments: list[Value])
     return result
 
 
-def _folded(function: Callable[..., int], arguments: list[Value]) -> Scalar | None:
-    """Returns a function of literals; None of others, and where Python raises."""
+def _folded(fb: FunctionBuilder, name: str, arguments: list[Value], node: ast.Call) -> Scalar | None:
+    """Returns a function of literals; None of others, and where Python raises.
+
+    Raises:
+        CompileError: no type holds the result; larger ones would keep Python busy.
+    """
     literals = [
         v.const for v in arguments if isinstance(v, Scalar) and v.is_weak and isinstance(v.const, int)
     ]
-    is_large = function in (python_math.comb, python_math.factorial, python_math.perm) and any(
-        value > _LARGEST_LITERAL for value in literals
-    )
-    if is_large or len(literals) != len(arguments):
+    if len(literals) != len(arguments):
         return None
-    try:
-        return constant(function(*literals))
-    except ValueError:
-        return None
+    value = 1 << MAXIMUM_LITERAL_BITS
+    if name not in _FACTORS or _FACTORS[name](*literals) <= MAXIMUM_LITERAL_BITS:
+        try:
+            value = int(getattr(python_math, name)(*literals))
+        except ValueError:
+            return None
+    if value.bit_length() > MAXIMUM_LITERAL_BITS:
+        raise fb.too_large(
+            node, f"lp.{fb.callee} of {'this literal' if len(literals) == 1 else 'these literals'}"
+        )
+    return constant(value)
 
 
 def _library(fb: FunctionBuilder, name: str, operands: list[Scalar], node: ast.Call) -> Scalar:

@@ -77,6 +77,33 @@ def test_functions_of_several_numbers(device):
     np.testing.assert_allclose(reals.numpy(), expected, rtol=1e-6)  # a few ulp of hypot, sqrt and division
 
 
+@lp.kernel
+def of_literals(out: lp.Out[lp.i64]):
+    out[0] = lp.math.comb(100_000, 3)
+    out[1] = lp.math.comb(100_000, 99_998) + 4
+    out[2] = lp.math.perm(5000, 4)
+    out[3] = lp.math.perm(3, 100_000) + lp.math.comb(3, 100_000) + lp.math.factorial(-1)
+
+
+def test_functions_of_large_literals_are_literals(device):
+    """They take the type of what is around them, as 166661666700000 does; i32 would wrap."""
+    require(device, "i64")
+    out = lp.zeros(4, lp.i64, device=device)
+    of_literals[1](out)
+    assert out.numpy().tolist() == [math.comb(100_000, 3), math.comb(100_000, 2) + 4, math.perm(5000, 4), 0]
+
+
+@pytest.mark.parametrize(
+    "call", ["factorial(10**9)", "comb(10**12, 10**11)", "perm(20000)", "perm(10**9, 10**8)"]
+)
+def test_literals_that_no_type_holds(call):
+    source = f"@lp.kernel\ndef k(a: lp.Array[lp.i32]):\n    a[0] = lp.math.{call}\n"
+    with pytest.raises(
+        lp.CompileError, match=rf"lp.math.{call.partition('(')[0]} of .* is too large for any type"
+    ):
+        lp.kernel_from_source(source).inspect("ir")
+
+
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
 def test_neighbours_of_every_narrow_float(device, dtype):
     require(device, dtype)
