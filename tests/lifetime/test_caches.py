@@ -24,7 +24,8 @@ FEW = {
 def unbounded() -> Iterator[tuple[str, Any]]:
     """Yields the functions of lapilli that remember every result, by name."""
     for found in pkgutil.walk_packages(lapilli.__path__, "lapilli."):
-        if found.name.endswith("__main__"):
+        name = found.name.rpartition(".")[2]
+        if name == "__main__" or not name.isidentifier():  # programs, and the hooks of others
             continue
         module = importlib.import_module(found.name)
         for name, value in vars(module).items():
