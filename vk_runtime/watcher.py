@@ -30,8 +30,8 @@ class Watched(Protocol):
         """Waits for a while; returns whether the timeline has reached `value`."""
         ...
 
-    def new_watchdog(self) -> Watchdog:
-        """Returns what notices that its device gets nowhere."""
+    def new_watchdog(self) -> Watchdog | None:
+        """Returns what notices that its device gets nowhere; None where something else decides how long it takes."""
         ...
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lapilli as lp
+from lapilli.vk_runtime.interop import events
 
 from .kernels import double, double_wide, saxpy, wide_integers
 from .renderer import Renderer
@@ -93,6 +94,27 @@ def test_event_of_several_semaphores(renderer: Renderer, theirs: lp.Context):
     assert not event.done and not called.is_set()
     renderer.signal(second, 2)
     assert event.done and event.wait() is event
+    assert called.wait(60)
+
+
+def test_callbacks_of_a_native_event_wait_for_as_long_as_it_takes(
+    renderer: Renderer, theirs: lp.Context, monkeypatch: pytest.MonkeyPatch
+):
+    slices, called = threading.Semaphore(0), threading.Event()
+    wait_slice = events.SemaphoreTimeline.wait_slice
+
+    def counted(timeline: events.SemaphoreTimeline, value: int) -> bool:
+        slices.release()
+        return wait_slice(timeline, value)
+
+    monkeypatch.setattr(events.SemaphoreTimeline, "wait_slice", counted)
+    monkeypatch.setattr(events, "_WAIT_SLICE_NS", 1_000_000)
+    semaphore = renderer.timeline()
+    event = lp.vulkan.make_event([(semaphore, 1)], theirs)
+    event.add_done_callback(lambda _: called.set())
+    for _ in range(4):
+        assert slices.acquire(timeout=20)
+    renderer.signal(semaphore, 1)
     assert called.wait(60)
 
 

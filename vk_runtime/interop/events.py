@@ -79,6 +79,9 @@ class SemaphoreTimeline:
             self._watcher = Watcher()
         self._watcher.add(self, value, function)
 
+    def new_watchdog(self) -> None:
+        """Returns None: the application signals when it will."""
+
     def wait_slice(self, value: int) -> bool:
         """Waits for every semaphore for a while; returns whether all have reached their values."""
         logical = self._device.logical
