@@ -7,7 +7,6 @@ nothing else of a launch changes.
 from __future__ import annotations
 
 import os
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -21,6 +20,7 @@ from .device_clocks import DeviceClocks, TimedEvent
 from .handle import living
 from .profile import Command, active, lock, now, submit_what_is_recorded
 from .profile_events import ProfileEvent, ProfileKind, chrome_trace, make_table, to_pandas
+from .profile_threads import ThreadNames
 from .quiet import quiet
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ class Profile(
         self._queue_count = 0
         self._queues: WeakKeyDictionary[CommandStream, int] = WeakKeyDictionary()
         self._pending: WeakKeyDictionary[CommandStream, int] = WeakKeyDictionary()
-        self._threads: dict[int, dict[str, None]] = {}
-        """The names of each thread that had events: it may have ended by the time the profile is saved, and the system
-        gives its number to the next."""
+        self._threads = ThreadNames()
         self._clocks = DeviceClocks()
         self._notes: list[str] = []
         self._dropped = 0
@@ -125,20 +123,12 @@ class Profile(
         """
         try:
             Path(os.fsdecode(path)).write_text(
-                chrome_trace(self.events, self.notes, self.calibrated, self._thread_names()), "utf-8"
+                chrome_trace(self.events, self.notes, self.calibrated, self._threads.shown()), "utf-8"
             )
         except OSError as error:
             raise InvalidError(
                 f"the profile cannot be written to {path}: {error.strerror or error}"
             ) from None
-
-    def _thread_names(self) -> dict[int, str]:
-        """Returns what to call each thread: by the first of its names, and how many others there were."""
-        found: dict[int, str] = {}
-        for number, names in self._threads.copy().items():
-            first, *others = names.copy()
-            found[number] = f"{first} and {len(others)} more" if others else first
-        return found
 
     def to_pandas(self) -> Any:
         """Returns a pandas.DataFrame with a row for each event and a column for each field of `ProfileEvent`.
@@ -190,8 +180,6 @@ class Profile(
         self, kind: ProfileKind, name: str, start: int, end: int, *, device: str = "", nbytes: int = 0
     ) -> None:
         """Notes what the host did from `start` to `end` (0: no duration), as `now` tells them."""
-        thread = threading.get_ident()
-        self._threads.setdefault(thread, {})[threading.current_thread().name] = None
         self._keep(
             self._host,
             ProfileEvent(
@@ -200,7 +188,7 @@ class Profile(
                 start_ns=max(start - self._start_ns, 0),
                 duration_ns=max(end - start, 1) if end else 0,
                 device=device,
-                thread=thread,
+                thread=self._threads.note(),
                 nbytes=nbytes,
             ),
         )

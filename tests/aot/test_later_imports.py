@@ -102,6 +102,8 @@ def test_a_constant_of_another_default_is_another(path, device):
     (of_file,) = bundle.specialization_constants
     assert bundle.get_specialization_constant(of_file) == 2.0
     # Its bytes would be those of the file's constant: drivers know both by one name.
-    with pytest.raises(lp.InvalidError, match=r"expected <.*FACTOR: lp.f32 = 2.0>.*found <.*FACTOR: lp.f32 = 2.5>"):
+    with pytest.raises(
+        lp.InvalidError, match=r"expected <.*FACTOR: lp.f32 = 2.0>.*found <.*FACTOR: lp.f32 = 2.5>"
+    ):
         bundle.set_specialization_constant(module.FACTOR, 3.0)
     bundle.set_specialization_constant(of_file, 3.0)

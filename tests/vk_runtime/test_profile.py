@@ -24,6 +24,7 @@ from lapilli.vk_runtime import trace as trace_module
 from lapilli.vk_runtime.calibration import Calibration
 from lapilli.vk_runtime.device_features import calibration_extension
 from lapilli.vk_runtime.profile_events import ProfileEvent, chrome_trace
+from lapilli.vk_runtime.profile_threads import ThreadNames
 
 pytestmark = pytest.mark.native_only("profiles time devices")
 
@@ -273,6 +274,15 @@ def test_threads_keep_their_names_when_they_have_ended(device: lp.Device, tmp_pa
     found = json.loads(file.read_text("utf-8"))["traceEvents"]
     names = " ".join(entry["args"]["name"] for entry in found if entry["name"] == "thread_name")
     assert "loader" in names and ("loader and 1 more" in names or "solver" in names)
+
+
+def test_of_a_thread_for_each_request_one_name_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = ThreadNames()
+    for name in ("request 1", "request 1", *(f"request {number}" for number in range(2, 1001))):
+        monkeypatch.setattr(threading.current_thread(), "name", name)
+        assert threads.note() == threading.get_ident()
+    assert threads.shown() == {threading.get_ident(): "request 1 and 999 more"}
+    assert "request 500" not in repr(vars(threads))
 
 
 def test_events_are_frozen() -> None:
