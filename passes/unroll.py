@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, func, scf
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..ir.create import create
 from ..ir.dialects.kernel_reports import REPORT_NAMES
+from ..ir.dialects.spirv.types import ArrayType, PointerType
 from ..ir.narrowing import is_memref_type
 from ..ir.walk import block_operations, has_any, operands_of, operations, region_blocks
 from .copies import copy_block, copy_operations
@@ -40,8 +41,9 @@ WHILE_BUDGETS = (0, 0, 32768)
 """What the bodies of all `scf.while` of a function may become: nests of loops are such loops then (`flatten_nests`).
 A single one gets half of it, which takes 1 to 2 s of CPU time to compile."""
 ACCESS_BUDGET = 512
-"""The same for accesses to arrays, in each `scf.for` too: llvmpipe takes the second power of their number, 3 s for so
-many."""
+"""The same for accesses to elements of arrays, private ones too, in each `scf.for` as well: llvmpipe takes the second
+power of their number, 3 s for so many."""
+_PRIVATE_ACCESSES = frozenset(("spirv.Load", "spirv.Store"))
 FLAT = "flattened"
 """Attribute of an `scf.while` until it is unrolled: a round behind its last one changes nothing (`flatten_nests`)."""
 MAXIMUM_LIBRARY_FACTOR = 8
@@ -144,7 +146,7 @@ def unroll_for(op: scf.ForOp, level: int, most: int = MAXIMUM_FACTOR) -> int:
     bits = integer_width(op.operands[0].type) or 32
     largest = 1 << max(bits - 2, 0)  # a step that the counter's type has
     factor = min(factor_for(size(op.body.block), level), largest, most)
-    accesses = len([inner for inner in operations(op) if _is_access(inner)])
+    accesses = sum(map(_accesses, operations(op)))
     while factor > 1 and factor * accesses > ACCESS_BUDGET:
         factor //= 2
     if constant_integer(op.operands[2]) != 1 or factor == 1 or not _is_innermost(op):
@@ -217,7 +219,7 @@ def unroll_while(op: scf.WhileOp, level: int, most: int = MAXIMUM_FACTOR, loops:
     is_flat = op.attributes.pop(FLAT, None) is not None
     budget = WHILE_BUDGETS[min(level, 2)] // max(loops, 2)
     factor = min(budget // (size(before) + size(after)), MAXIMUM_FACTOR, most)
-    accesses = len([inner for inner in operations(op) if _is_access(inner)])
+    accesses = sum(map(_accesses, operations(op)))
     if accesses:
         factor = min(factor, ACCESS_BUDGET // (accesses * loops))
     if factor < 2 or not _is_innermost(op):
@@ -254,8 +256,21 @@ def unroll_while(op: scf.WhileOp, level: int, most: int = MAXIMUM_FACTOR, loops:
     return 0
 
 
-def _is_access(op: Operation) -> bool:
-    return any(is_memref_type(operand.type) for operand in operands_of(op))
+def _accesses(op: Operation) -> int:
+    """Returns how many accesses to elements of arrays an operation is.
+
+    A private array that is loaded or stored as a whole is one for each element: the driver keeps it in memory, as
+    another access to it has an index that is known at run time only.
+    """
+    if op.name in _PRIVATE_ACCESSES:
+        pointer = operands_of(op)[0].type
+        return _elements(pointer.pointee) if isinstance(pointer, PointerType) else 0
+    return int(any(is_memref_type(operand.type) for operand in operands_of(op)))
+
+
+def _elements(type_: Attribute) -> int:
+    """Returns how many numbers a type of SPIR-V has."""
+    return type_.count.data * _elements(type_.element_type) if isinstance(type_, ArrayType) else 1
 
 
 def _last_whole(before: Before, low: SSAValue, high: SSAValue, step: SSAValue) -> SSAValue:

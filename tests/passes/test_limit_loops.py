@@ -412,6 +412,26 @@ def test_level_2_unrolls_loops_of_many_accesses_less() -> None:
     assert text.count("memref.store") == 5 * (64 + 1)
 
 
+def test_a_copy_of_a_private_array_is_an_access_for_each_element() -> None:
+    """lavapipe took 89 s to compile a loop that stores eight numbers and reads one of them, 256 times."""
+    array = "!spirv.array<7 x i32>"
+    text = run(
+        f"""%v = "spirv.Variable"() <{{storage_class = #spirv.storage_class<Function>}}>
+            : () -> !spirv.ptr<{array}, Function>
+        %w = "spirv.CompositeConstruct"(%n, %n, %n, %n, %n, %n, %n)
+            : (i32, i32, i32, i32, i32, i32, i32) -> {array}
+        %p = "spirv.AccessChain"(%v, %n) : (!spirv.ptr<{array}, Function>, i32) -> !spirv.ptr<i32, Function>
+        """
+        + loop(
+            "%n",
+            f""""spirv.Store"(%v, %w) : (!spirv.ptr<{array}, Function>, {array}) -> ()
+            %u = "spirv.Load"(%p) : (!spirv.ptr<i32, Function>) -> i32 """,
+        ),
+        level=2,
+    )
+    assert text.count('"spirv.Load"') == 64 + 1  # 8 accesses in a round
+
+
 def test_a_counter_of_8_bits_has_a_step_that_fits() -> None:
     text = run(
         """%low = arith.trunci %n : i32 to i8
