@@ -129,7 +129,7 @@ def selected_bundle(
     """
     if state is BundleState.INPUT:
         return bundle_of(ctx, devices, [image for image in images if selector(image)], state)
-    objects = [made for image in images for made in object_images(image, devices)]
+    objects = [made for image in images for made in object_images(image, devices, {})]
     if state is BundleState.OBJECT:
         kept = [made for made in objects if selector(made)]
     else:

@@ -217,7 +217,8 @@ def compile(
     Args:
         kb: in state INPUT.
         devs: devices of the bundle; None: all of them.
-        props: `lp.properties.Debug`, `lp.properties.Log`, and of compile and build `EmulateSpecConstants`.
+        props: `lp.properties.Debug`, `lp.properties.Log`, and of compile and build `EmulateSpecConstants`; of native
+            modules `lp.SpecValues` too.
 
     Raises:
         BuildError: a kernel cannot be compiled.

@@ -294,7 +294,7 @@ def _bundle_of(
         return made
     from .native_input import input_bundle
 
-    return input_bundle(made)
+    return input_bundle(source, made, binary)
 
 
 def _of_kernels(ctx: Context, devices: Sequence[Device], kernels: Sequence[object]) -> KernelBundle:

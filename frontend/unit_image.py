@@ -96,6 +96,10 @@ class UnitImage:
         """Returns what it was compiled to so far."""
         return list(self._compiled.values())
 
+    def with_values(self, values: Mapping[SpecConstant, bytes], devices: tuple[Device, ...]) -> UnitImage:
+        """Returns itself: values of its constants are told to drivers, or are hidden arguments."""
+        return self
+
     def translate(self, env: TargetEnv, devices: Sequence[Device], log: Sequence[object] = ()) -> DeviceImage:
         """Compiles the image, once for each environment; see `InputImage.translate`."""
         env = replace(

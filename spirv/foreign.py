@@ -227,12 +227,13 @@ def _by_spec_id(reflection: Reflection, values: Mapping[int | str, object]) -> d
             )
         spec_id = ids.pop()
         first = keys.setdefault(spec_id, key)
-        if found.setdefault(spec_id, value) != value:
+        if first != key and found[spec_id] != value:
             raise KernelArgumentError(
                 f"lp.SpecValues: {first!r} and {key!r} are one specialization constant, found {values[first]!r} and "
                 f"{value!r}; expected one value",
                 code="LP3012",
             )
+        found[spec_id] = value
     return found
 
 

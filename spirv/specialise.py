@@ -103,15 +103,40 @@ _INTEGER_TYPES = {f"{sign}{width}": (sign == "i", width) for sign in "iu" for wi
 _FLOAT_FORMATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
 
 
+def host_bytes(kind: str, spec_id: int, value: object) -> bytes:
+    """Returns the bytes of a value, of which a bool has one.
+
+    Args:
+        kind: the type of the constant, ``u32``.
+        spec_id: of the constant, for messages.
+        value: of the type.
+
+    Raises:
+        KernelArgumentError: the value is not of the type.
+    """
+    if kind == "bool":
+        return bytes([_truth(spec_id, value)])
+    words = _words(kind, spec_id, value)
+    return struct.pack(f"<{len(words)}I", *words)[: int(kind.lstrip("iubf")) // 8]
+
+
 def _with_value(item: Instruction, kind: str, spec_id: int, value: object) -> Instruction:
     if kind == "bool":
-        if not isinstance(value, bool) and value not in (0, 1):
-            raise _misfit(spec_id, kind, value)
-        return item._replace(opcode=Op.SpecConstantTrue if value else Op.SpecConstantFalse)
+        return item._replace(opcode=Op.SpecConstantTrue if _truth(spec_id, value) else Op.SpecConstantFalse)
+    return item._replace(operands=_words(kind, spec_id, value))
+
+
+def _truth(spec_id: int, value: object) -> bool:
+    if not isinstance(value, bool) and value not in (0, 1):
+        raise _misfit(spec_id, "bool", value)
+    return bool(value)
+
+
+def _words(kind: str, spec_id: int, value: object) -> tuple[int, ...]:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _misfit(spec_id, kind, value)
     if kind in _INTEGER_TYPES:
-        return item._replace(operands=_integer_words(kind, spec_id, value))
+        return _integer_words(kind, spec_id, value)
     if kind not in _FLOAT_FORMATS and kind != "bf16":
         raise _misfit(spec_id, kind, value)
     try:
@@ -122,7 +147,7 @@ def _with_value(item: Instruction, kind: str, spec_id: int, value: object) -> In
     except OverflowError as error:
         raise _misfit(spec_id, kind, value) from error
     data += bytes(-len(data) % 4)
-    return item._replace(operands=struct.unpack(f"<{len(data) // 4}I", data))
+    return struct.unpack(f"<{len(data) // 4}I", data)
 
 
 def _integer_words(kind: str, spec_id: int, value: float) -> tuple[int, ...]:

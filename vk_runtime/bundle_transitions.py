@@ -17,8 +17,9 @@ from ..ir.lazy_logging import logger_of
 from ..ir.target_env import TargetEnv
 from . import trace
 from .build_properties import Debug, EmulateSpecConstants, Log, Property, checked_properties, property_of
+from .bundle_constants import with_given, without_native
 from .bundle_errors import ConstraintError, type_name, wrong_state
-from .bundle_image import DeviceImage, compiled, linked
+from .bundle_image import DeviceImage, compiled, linked, of_input
 from .bundle_pipelines import make_pipelines
 from .bundle_state import BundleState
 from .compatibility import unmet_environment
@@ -27,7 +28,8 @@ from .device import Device
 from .kernel_bundle import KernelBundle, Refusal, make_bundle
 from .kernel_id import KernelId
 from .requirements import require_device
-from .spec_values import SpecValues
+from .source_options import SpecValues as GivenValues
+from .spec_values import SpecConstant, SpecValues
 from .toolchain import Toolchain
 
 _JOINED = BundleState.INPUT, BundleState.OBJECT, BundleState.EXECUTABLE
@@ -38,7 +40,7 @@ logger = logger_of(__name__)
 def compile_bundle(bundle: object, devs: object, props: object) -> KernelBundle:
     """Returns the object bundle of an input bundle; see `frontend.bundles.compile`."""
     source = _bundle("compile", bundle, BundleState.INPUT)
-    found = checked_properties("compile", props, Debug, Log, EmulateSpecConstants)
+    found = checked_properties("compile", props, *_compile_properties(source))
     return _compile(source, member_devices("compile", devs, source.devices, "kernel bundle"), found)
 
 
@@ -58,7 +60,7 @@ def link_bundles(bundles: object, devs: object, props: object, toolchain: Toolch
 def build_bundle(bundle: object, devs: object, props: object, toolchain: Toolchain) -> KernelBundle:
     """Returns the executable bundle of an input bundle; see `frontend.bundles.build`."""
     source = _bundle("build", bundle, BundleState.INPUT)
-    found = checked_properties("build", props, Debug, Log, EmulateSpecConstants)
+    found = checked_properties("build", props, *_compile_properties(source))
     devices = member_devices("build", devs, source.devices, "kernel bundle")
     return link_parts([_compile(source, devices, found)], devices, found, toolchain, is_whole_program=True)
 
@@ -106,21 +108,31 @@ def join_bundles(bundles: object, state: object) -> KernelBundle | None:
     )
 
 
+def _compile_properties(source: KernelBundle) -> Sequence[type[Property]]:
+    is_native = any(image.is_from_source for image in source)
+    return (Debug, Log, EmulateSpecConstants, *((GivenValues,) if is_native else ()))
+
+
 def _compile(source: KernelBundle, devices: tuple[Device, ...], props: Sequence[Property]) -> KernelBundle:
     debug, log = property_of(props, Debug) is not None, property_of(props, Log)
     emulates = property_of(props, EmulateSpecConstants) is not None
     streams = () if log is None else (log.stream,)
+    given = property_of(props, GivenValues)
+    values = with_given(source, source.spec_values, {} if given is None else given.values)
     images: list[DeviceImage] = []
     for image in source:
-        for made in object_images(image, devices, debug=debug, emulates=emulates, streams=streams):
+        for made in object_images(
+            image, devices, values.explicit(), debug=debug, emulates=emulates, streams=streams
+        ):
             _ = made.binary  # what cannot be compiled raises here
             images.append(made)
-    return make_bundle(source.context, devices, BundleState.OBJECT, images, source.spec_values.copy())
+    return make_bundle(source.context, devices, BundleState.OBJECT, images, without_native(values))
 
 
 def object_images(
     image: DeviceImage,
     devices: Iterable[Device],
+    values: Mapping[SpecConstant, bytes],
     *,
     debug: bool = False,
     emulates: bool = False,
@@ -131,6 +143,7 @@ def object_images(
     Args:
         image: of state INPUT.
         devices: of the bundle; those that cannot run the image take no part, and without one there is no result.
+        values: host bytes of the constants that were set; see `InputImage.with_values`.
         debug: with debug information.
         emulates: values of specialization constants are hidden arguments, as far as they can be.
         streams: text streams that get what there is to say.
@@ -141,6 +154,12 @@ def object_images(
     able = tuple(device for device in devices if image.is_compatible(device))
     if not able:
         return []
+    if image.input is not None:
+        source = image.input.with_values(values, able)
+        if source is None:
+            return []
+        if source is not image.input:
+            image = of_input(source, image.toolchain, is_from_source=image.is_from_source)
     env = replace(common_environment(able), debug_info=debug, emulates_spec_constants=emulates)
     made = compiled(image, env, able, streams)
     return [made, *_frozen(image, made, env, able, streams)]

@@ -19,7 +19,8 @@ class SpecConstantInfo:
     """A specialization constant that the kernels of an image read."""
 
     id: SpecConstant | None
-    """The `lp.SpecializationId`; None for a constant of SPIR-V that lapilli did not make."""
+    """The `lp.SpecializationId`; of a native module in state INPUT what stands for its constant, None for a constant
+    of other SPIR-V that lapilli did not make."""
     name: str
     """Its short name."""
     type: object

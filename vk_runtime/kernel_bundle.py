@@ -19,6 +19,7 @@ from ..ir.errors import (
 )
 from ..ir.public_names import PublicNames
 from .backend import VulkanObject
+from .bundle_constants import has_constant, named_constant, read_constants, require_no_twin
 from .bundle_errors import no_constructor, wrong_state
 from .bundle_image import DeviceImage
 from .bundle_kernels import (
@@ -39,7 +40,7 @@ from .kernel_id import KernelId
 from .kernel_object import Kernel, make_kernel
 from .launch_cache import LaunchRecords
 from .requirements import require_device
-from .spec_values import SpecConstant, SpecValues, checked_constant
+from .spec_values import SpecConstant, SpecValues
 from .submission import is_submitting
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ class KernelBundle(
     def contains_specialization_constants(self) -> bool:
         """Returns whether a kernel of the bundle reads a specialization constant."""
         self._require("contains_specialization_constants")
-        return bool(self._read_constants())
+        return bool(read_constants(self._images))
 
     def has_spec_constant(self) -> bool:
         """Returns `contains_specialization_constants`; the name of the Modules proposal."""
@@ -259,20 +260,24 @@ class KernelBundle(
         return self.native_specialization_constant()
 
     def has_specialization_constant(self, constant: object) -> bool:
-        """Returns whether a kernel of the bundle reads a specialization constant."""
+        """Returns whether a kernel of the bundle reads a specialization constant; see `set_specialization_constant`."""
         self._require("has_specialization_constant")
-        found = checked_constant("KernelBundle.has_specialization_constant", constant)
-        return found in self._read_constants()
+        return has_constant("KernelBundle.has_specialization_constant", self._images, constant)
 
     @user_facing
     def get_specialization_constant(self, constant: object) -> Any:
         """Returns the value of a specialization constant: as set in the INPUT state, else the default."""
         self._require("get_specialization_constant")
-        return self._values.get(checked_constant("KernelBundle.get_specialization_constant", constant))
+        what = "KernelBundle.get_specialization_constant"
+        return self._values.get(named_constant(what, self._images, constant))
 
     @user_facing
     def set_specialization_constant(self, constant: object, value: object) -> None:
         """Sets a specialization constant for everything that is built of this bundle; the last value counts.
+
+        Args:
+            constant: an `lp.SpecializationId`; of a native module its SpecId or its name there.
+            value: of its type.
 
         Raises:
             KernelArgumentError: `value` does not fit.
@@ -280,19 +285,15 @@ class KernelBundle(
                 name.
             TypeError: the bundle is not in state INPUT.
         """
+        what = "KernelBundle.set_specialization_constant"
         self._require("set_specialization_constant", BundleState.INPUT)
-        found = checked_constant("KernelBundle.set_specialization_constant", constant)
+        found = named_constant(what, self._images, constant)
         if is_submitting():
             raise InvalidError(
-                f"KernelBundle.set_specialization_constant: '{found.name}' cannot be set while a command group is "
-                "submitted; set it before, and build again"
+                f"{what}: '{found.name}' cannot be set while a command group is submitted; set it before, and build "
+                "again"
             )
-        twin = next((c for c in self._read_constants() if c.symbol == found.symbol and c is not found), None)
-        if twin is not None:
-            raise InvalidError(
-                f"KernelBundle.set_specialization_constant: expected {twin!r}, which the kernels read, found {found!r} "
-                "of the program; write the bundle file again, or set the one of kb.specialization_constants"
-            )
+        require_no_twin(what, self._images, found)
         self._values.set(found, value)
 
     @property
@@ -300,15 +301,8 @@ class KernelBundle(
         """The values of the constants that its kernels read or that were set, by id; a copy."""
         self._require("specialization_constants")
         values = self._values
-        keys = dict.fromkeys([*self._read_constants(), *values.explicit()])
+        keys = dict.fromkeys([*read_constants(self._images), *values.explicit()])
         return MappingProxyType({key: values.get(key) for key in keys})
-
-    def _read_constants(self) -> list[SpecConstant]:
-        """Returns the constants in the code of its kernels, then those in their work-group sizes alone."""
-        read = [constant for image in self._images for constant in image.spec_symbols.values()]
-        sizes = [id_.local_size for image in self._images for id_ in image.kernel_ids]
-        read += [constant for size in sizes if size is not None for constant in size.spec_constants]
-        return [constant.current for constant in read]
 
     # For this folder, handlers and the composition root
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 from ..ir.errors import InvalidError, KernelArgumentError
 from .build_properties import Property
 from .bundle_errors import ConstraintError, type_name
+from .spec_values import plain_number
 
 _SPLIT_MODES = ("auto", "per_kernel", "per_source", "off")
 _SPLIT_PREFIX = "-fsycl-device-code-split="
@@ -78,7 +79,7 @@ class SaveLog(Property):
 
 
 class SpecValues(Property):
-    """Values of the specialization constants of a source.
+    """Values of the specialization constants of a source, or of native modules in state INPUT.
 
     Args:
         values: in SPIR-V and GLSL a number or bool by SpecId, or by the constant's name in the module; in Python what
@@ -111,9 +112,7 @@ def _spec_value(item: tuple[object, object]) -> tuple[int | str, object]:
         raise ConstraintError(
             f"lp.SpecValues: expected a SpecId or a name, found {key!r} of type {type_name(key)}"
         )
-    # A NumPy scalar is what its Python value is.
-    is_scalar = hasattr(value, "item") and getattr(value, "shape", None) == ()
-    plain: object = cast("object", value.item()) if is_scalar else value  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    plain = plain_number(value)
     is_number = isinstance(plain, bool | int | float)
     if not is_number and (isinstance(key, int) or isinstance(plain, str | bytes | None)):
         raise KernelArgumentError(

@@ -71,6 +71,12 @@ def checked_constant(what: str, value: object) -> SpecConstant:
     return cast(SpecConstant, value).current
 
 
+def plain_number(value: object) -> object:
+    """Returns the Python value of a NumPy scalar, anything else as it is."""
+    is_scalar = hasattr(value, "item") and getattr(value, "shape", None) == ()
+    return cast("object", value.item()) if is_scalar else value  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+
+
 class SpecValues:
     """Host bytes of the constants that were set, by id: what a file's id was given is its module's id's from then on
     that the program has this."""

@@ -94,6 +94,23 @@ class InputImage(Protocol):
         """Returns the IR as text."""
         ...
 
+    def with_values(
+        self, values: Mapping[SpecConstant, bytes], devices: tuple[Device, ...]
+    ) -> InputImage | None:
+        """Returns what is to be compiled where some constants have values: those of native modules are fixed in it.
+
+        Args:
+            values: host bytes of constants that were set.
+            devices: what it is compiled for.
+
+        Returns:
+            An image, this one where compiling fixes nothing; None where no device can run it with these values.
+
+        Raises:
+            BuildError: the module is wrong with these values.
+        """
+        ...
+
     def translate(self, env: TargetEnv, devices: Sequence[Device], log: Sequence[object] = ()) -> SpirvImage:
         """Compiles the image, once for each environment.
 

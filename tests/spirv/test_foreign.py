@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import struct
 import subprocess
 from pathlib import Path
 
@@ -186,6 +188,10 @@ def test_values_of_constants():
     (image,) = foreign_kernels(binary("spec_constants"), spec_values={0: 9, "SCALE": 0.25}).images
     found = {c.name: c.default for c in image.spec_constants}
     assert found["COUNT"] == (9).to_bytes(4, "little")
+    (image,) = foreign_kernels(
+        binary("spec_constants"), spec_values={"SCALE": math.nan}
+    ).images  # equals nothing
+    assert math.isnan(*struct.unpack("<f", {c.name: c.default for c in image.spec_constants}["SCALE"]))
     for wrong in ({77: 1}, {"nothing": 1}, {0: 0.5}, {0: 1 << 40}, {2: 3}):
         with pytest.raises(lp.KernelArgumentError):
             foreign_kernels(binary("spec_constants"), spec_values=wrong)
