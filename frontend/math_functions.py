@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 import math as python_math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from xdsl.dialects import arith, math
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
+from ..ir.dialects.math import DEVICE_FUNCTION
 from .arithmetic import absolute, binary, common_type
 from .builtins import expect_count, min_max, numbers
 from .conversions import CMPF, adapt, convert, settle
@@ -144,7 +145,7 @@ def _of_one(fb: FunctionBuilder, name: str, value: Scalar, node: ast.Call) -> Sc
     if name in _EXACT:
         return unary(fb, _EXACT[name], value)
     if name in fb.module.device_functions and name in _DEVICE and value.type is not F64:
-        return unary(fb, _DEVICE[name], value)
+        return unary(fb, _DEVICE[name], value, DEVICE_FUNCTION)
     return library(fb, name, [value], node)
 
 
@@ -160,13 +161,15 @@ def _logarithm(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> S
     return calculate(fb, "Div", left, right, node)
 
 
-def unary(fb: FunctionBuilder, op: type[Operation], value: Scalar) -> Scalar:
+def unary(
+    fb: FunctionBuilder, op: type[Operation], value: Scalar, properties: Mapping[str, Attribute] = {}
+) -> Scalar:
     """Emits a function of one float, whose narrow types devices may lack, as one op."""
     if fb.is_dry:
         return Scalar(value.type)
     if value.type is bf16 or (value.type is f16 and op is math.RsqrtOp):
-        return convert(fb, unary(fb, op, convert(fb, value, F32)), value.type)
-    return Scalar(value.type, fb.emit(op, [fb.ssa(value)], ir_type(value.type)))
+        return convert(fb, unary(fb, op, convert(fb, value, F32), properties), value.type)
+    return Scalar(value.type, fb.emit(op, [fb.ssa(value)], ir_type(value.type), properties))
 
 
 def library(fb: FunctionBuilder, name: str, operands: Sequence[Scalar], node: ast.Call) -> Scalar:
@@ -198,7 +201,7 @@ def compile_binary_function(fb: FunctionBuilder, node: ast.Call, arguments: list
         return literal
     operands = float_operands(fb, node, arguments, 2)
     if name == "atan2" and name in fb.module.device_functions and operands[0].type is not F64:
-        return _binary(fb, math.Atan2Op, *operands)
+        return _binary(fb, math.Atan2Op, *operands, properties=DEVICE_FUNCTION)
     return library(fb, name, operands, node)
 
 
@@ -242,13 +245,20 @@ def with_sign_of(fb: FunctionBuilder, size: Scalar, sign: Scalar) -> Scalar:
     return _binary(fb, math.CopySignOp, size, sign)
 
 
-def _binary(fb: FunctionBuilder, op: type[Operation], left: Scalar, right: Scalar) -> Scalar:
+def _binary(
+    fb: FunctionBuilder,
+    op: type[Operation],
+    left: Scalar,
+    right: Scalar,
+    properties: Mapping[str, Attribute] = {},
+) -> Scalar:
     scalar = left.type
     if fb.is_dry:
         return Scalar(scalar)
     if scalar is bf16:
-        return convert(fb, _binary(fb, op, convert(fb, left, F32), convert(fb, right, F32)), bf16)
-    return Scalar(scalar, fb.emit(op, [fb.ssa(left), fb.ssa(right)], ir_type(scalar)))
+        wide = convert(fb, left, F32), convert(fb, right, F32)
+        return convert(fb, _binary(fb, op, *wide, properties), bf16)
+    return Scalar(scalar, fb.emit(op, [fb.ssa(left), fb.ssa(right)], ir_type(scalar), properties))
 
 
 @intrinsic("math.pow")

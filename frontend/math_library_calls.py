@@ -16,20 +16,27 @@ from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects import arith
 
+from ..ir.location import file_location
 from .arithmetic import binary
 from .captures import Captures
 from .comparisons import compare_scalars
 from .conversions import adapt
 from .dispatch import intrinsic
-from .helpers import call_helper
+from .helper_arguments import parameter_names
+from .helpers import call_helper, compile_helper
 from .ir_types import ir_type
+from .source import FunctionSource
 from .types import ScalarType
 from .values import Scalar, Static, Tuple, Value, constant
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from xdsl.dialects.builtin import FileLineColLoc
+
+    from ..ir.errors import Location
     from .function_builder import FunctionBuilder
+    from .module_builder import ModuleBuilder
 
 _MODULES = {
     "exponential": "exp exp2 expm1 sinh cosh tanh",
@@ -79,16 +86,32 @@ def call_library(fb: FunctionBuilder, name: str, operands: Sequence[Scalar], nod
     """
     function = library_function(name, operands[0].type, runs_all_branches=fb.module.runs_all_branches)
     values: dict[str, Value] = dict(zip(function.__code__.co_varnames, operands, strict=False))
-    with _as_compiler(fb):
+    with _as_compiler(fb.module, fb.location()):
         return call_helper(fb, function, cast(ast.Call, node), values)
 
 
+def compile_library(module: ModuleBuilder, name: str, scalar: ScalarType, place: Location | None) -> str:
+    """Compiles a function for callers that are no Python, and returns its symbol.
+
+    Args:
+        module: gets the function, and those that it calls.
+        name: of the function, without ``math.``.
+        scalar: what it takes and gives.
+        place: of who calls it; None where nobody knows.
+    """
+    function = library_function(name, scalar, runs_all_branches=module.runs_all_branches)
+    source = FunctionSource.of(function)
+    place = place or source.location(None)
+    values: dict[str, Value] = dict.fromkeys(parameter_names(source), Scalar(scalar))
+    with _as_compiler(module, file_location(place.file, place.line, place.column)):
+        return compile_helper(module, source, values, has_fixed_result=True).symbol
+
+
 @contextmanager
-def _as_compiler(fb: FunctionBuilder) -> Generator[None]:
-    module = fb.module
+def _as_compiler(module: ModuleBuilder, place: FileLineColLoc) -> Generator[None]:
     captures, library_call = module.captures, module.library_call
     module.captures = Captures()
-    module.library_call = library_call or fb.location()
+    module.library_call = library_call or place
     try:
         yield
     finally:

@@ -52,7 +52,8 @@ def float_power(fb: FunctionBuilder, base: Scalar, exponent: Scalar, node: ast.A
     if scalar.bits == 16:
         return convert(fb, float_power(fb, convert(fb, base, F32), convert(fb, exponent, F32), node), scalar)
     if scalar is F32 and "pow" in fb.module.device_functions:
-        return Scalar(scalar, fb.emit(math.PowFOp, [fb.ssa(base), fb.ssa(exponent)], ir_type(scalar)))
+        operands = [fb.ssa(base), fb.ssa(exponent)]
+        return Scalar(scalar, fb.emit(math.PowFOp, operands, ir_type(scalar), math.DEVICE_FUNCTION))
     result = call_library(fb, "pow", [base, exponent], node)
     assert isinstance(result, Scalar), describe(result)
     return result

@@ -60,6 +60,10 @@ def prepare(parsed: ParsedModule, env: TargetEnv) -> None:
     """Makes what programs for MLIR may have ready for the passes, and adds the checks of debug mode."""
     _locate(parsed)
     _lower_upstream(parsed.module, env)
+    if any(op.name.startswith("math.") for op in parsed.module.walk()):
+        from .upstream_math import use_math_library  # seldom needed
+
+        use_math_library(parsed.module, env)
     from ..passes.upstream.local_sizes import mark_any_local_size
 
     mark_any_local_size(parsed.module)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Operation
 
 if TYPE_CHECKING:
     from xdsl.dialects.math import AbsFOp as AbsFOp
@@ -22,3 +27,13 @@ else:
             dialect = import_module("xdsl.dialects.math")
         found = globals()[name] = getattr(dialect, name)
         return found
+
+
+DEVICE_FUNCTION: Mapping[str, Attribute] = {"fastmath": FastMathFlagsAttr((FastMathFlag.APPROX_FUNC,))}
+"""Properties of a function that the device's own instruction is to compute, as accurate as Vulkan asks."""
+
+
+def is_device_function(op: Operation) -> bool:
+    """Whether an operation may be as far off as the device's own instruction, as ``fastmath<fast>`` says too."""
+    flags = op.properties.get("fastmath")
+    return isinstance(flags, FastMathFlagsAttr) and FastMathFlag.APPROX_FUNC in flags.data
