@@ -43,8 +43,8 @@ def call_external(fb: FunctionBuilder, function: ExternalFunction, node: ast.Cal
         LinkError: two functions are known to the linker by one name.
     """
     here = _compiled_here(fb.module, function)
-    if here is not None:
-        return call_helper(fb, here.function, node)
+    if here is function:
+        return call_helper(fb, function.function, node)
     values = bound_arguments(fb, function.function, function.source, node)
     fb.node = node
     values = annotated(fb, function.source, values, node)
@@ -61,6 +61,8 @@ def call_external(fb: FunctionBuilder, function: ExternalFunction, node: ast.Cal
         for parameter in function.signature.parameters
         for leaf in _operands(fb, parameter.name, parameter.type, values[parameter.name], node)
     ]
+    if here is not None:
+        return _called_as_declared(fb, here, function, operands, node)
     symbol = _declared(fb, function, node)
     result = Static(None, "None") if function.result is None else typed_value_of(function.result)
     if fb.is_dry:
@@ -72,6 +74,26 @@ def call_external(fb: FunctionBuilder, function: ExternalFunction, node: ast.Cal
     )
     fb.append(call)
     return rebuilt(result, iter(call.results), [])
+
+
+def _called_as_declared(
+    fb: FunctionBuilder,
+    exported: ExternalFunction,
+    declared: ExternalFunction,
+    operands: list[SSAValue],
+    node: ast.Call,
+) -> Value:
+    """Compiles a call of the function that a declaration means, as linking would make it: by position, whatever the
+    names, the defaults and the structs are of the one and of the other."""
+    passed = None if fb.is_dry else iter(operands)
+    values: dict[str, Value] = {name: Static(IN_KERNEL, name) for name in exported.signature.handlers}
+    for parameter in exported.signature.parameters:
+        values[parameter.name] = rebuilt(typed_value_of(parameter.type), passed, [])
+    result = call_helper(fb, exported.function, node, values)
+    if declared.result is None:
+        return result
+    returned = None if fb.is_dry else iter(leaves_of(fb, result))
+    return rebuilt(typed_value_of(declared.result), returned, [])
 
 
 def _compiled_here(module: ModuleBuilder, function: ExternalFunction) -> ExternalFunction | None:

@@ -46,3 +46,27 @@ def test_other_types_than_declared_are_refused_as_the_source_spells_them(
     ):
         with pytest.raises(lp.LinkError, match=message):
             call()
+
+
+@pytest.mark.parametrize("is_interpreted", [False, True], ids=["linked", "interpreted"])
+def test_a_declaration_s_names_defaults_and_structs_count_where_it_is_called(
+    device: lp.Device, load: Load, is_interpreted: bool
+) -> None:
+    load(
+        "ext_names",
+        "@lp.struct\nclass P:\n    a: lp.i32\n    b: lp.i32\n"
+        "@lp.external\ndef less(v: lp.i32, w: lp.i32 = 3) -> P:\n    return P(v - w, w)\n"
+        "@lp.external\ndef product(p: P) -> lp.i32:\n    return p.a * p.b\n",
+    )
+    user = load(
+        "ext_names_user",
+        "@lp.struct\nclass Pair:\n    first: lp.i32\n    second: lp.i32\n"
+        "@lp.extern('less')\ndef less(w: lp.i32, v: lp.i32 = 10) -> Pair: ...\n"
+        "@lp.extern('product')\ndef product(p: Pair) -> lp.i32: ...\n"
+        "@lp.kernel\ndef k(y: lp.Array[lp.i32]):\n"
+        "    y[0] = less(1).first\n    y[1] = less(v=100, w=1).second\n    y[2] = product(Pair(6, 7))\n",
+    )
+    y = lp.zeros(3, lp.i32, device=device)
+    with lp.config.override(interpret=is_interpreted):
+        user.k[1](y)
+    assert y.numpy().tolist() == [1 - 10, 100, 42]
