@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import SSAValue
 
 from .analysis import BREAK, CONTINUE, FLAGS, RETURN, VALUE
-from .composite_arrays import has_memory
+from .composite_arrays import has_memory, shape_of
 from .control_flow import Live
 from .fixed_arrays import fixed_ssa
 from .function_builder import FunctionBuilder
@@ -126,7 +126,7 @@ def carried_variables(
         if isinstance(binding, Scalar):
             binding = own_type(binding)
         leaves = ir_leaves(fb, binding)
-        if leaves is None or (not leaves and has_memory(binding)):
+        if leaves is None or (has_memory(binding) and shape_of(binding) is not None):
             continue  # compile-time objects stay what they are; `_check_same` sees to it
         carried.names.append(name)
         carried.shapes.append(binding)

@@ -158,3 +158,29 @@ def test_elements_are_stored_where_they_are() -> None:
     # One array for each member that changes, and none that copies of the others lie in.
     assert text.count("memref.alloca()") == 3
     assert "spirv.Variable" not in text
+
+
+@lp.struct
+class Row:
+    v: lp.FixedArray[lp.i32, 4]
+
+
+@lp.kernel
+def exchanges(a: lp.Array[Row], n: lp.i32):
+    i = lp.global_id(0)
+    one, other = a[i], a[i + 1]
+    for k in range(n):
+        one.v[k % 4] += k
+        if k % 2:
+            one, other = other, one
+    a[i] = one
+
+
+@pytest.mark.device
+def test_a_struct_of_such_arrays_alone_may_be_another_after_a_round(device: lp.Device) -> None:
+    host = np.zeros(2, Row.dtype)
+    host["v"] = [[1, 2, 3, 4], [50, 60, 70, 80]]
+    a = lp.asarray(host, device=device)
+    exchanges[1](a, 3)
+    # The first struct gets 0 and 1, the second 2.
+    np.testing.assert_array_equal(a.numpy()["v"][0], [50, 60, 72, 80])
