@@ -27,6 +27,7 @@ from .loop_ends import end_of
 from .loop_starts import starts_of
 from .report_buffer import add_selection
 from .report_handlers import agree_on_rounds
+from .result_variables import add_variable, is_loaded
 from .saturations import ones_yielded
 
 _SELECTION = {"selection_control": SelectionControlAttr(SelectionControl.None_)}
@@ -55,20 +56,30 @@ Variables = Sequence[SSAValue | None]
 
 
 def _variables(fn: FunctionLowering, op: Operation) -> Variables:
-    return [
-        fn.variable(fn.type(result.type)) if result.first_use is not None else None for result in op.results
-    ]
+    return [add_variable(fn, result) if result.first_use is not None else None for result in op.results]
 
 
 def _store_all(fn: FunctionLowering, variables: Variables, values: Sequence[SSAValue]) -> None:
     for variable, value in zip(variables, values, strict=True):
-        if variable is not None:
+        if variable is not None and not _is_load_of(value, variable):
             fn.store(variable, value)
+
+
+def _is_load_of(value: SSAValue, variable: SSAValue) -> bool:
+    """Whether a value is in its variable already; nothing is left of its load then."""
+    load = value.owner
+    # Loads of kernel arguments get their pointers at the end.
+    if not isinstance(load, spirv.LoadOp) or not any(pointer is variable for pointer in load.operands):
+        return False
+    if value.first_use is None:
+        load.detach()
+        load.erase()
+    return True
 
 
 def _load_results(fn: FunctionLowering, op: Operation, variables: Variables) -> None:
     for result, variable in zip(op.results, variables, strict=True):
-        if variable is not None:
+        if variable is not None and is_loaded(fn, result):
             fn.values[result] = fn.load(variable, fn.type(result.type))
 
 

@@ -88,6 +88,8 @@ class FunctionLowering:
         """Values of specialization constants read so far, by symbol."""
         self.tables: dict[SSAValue, PackedTable] = {}
         """What variables have become that are tables of several numbers in a word."""
+        self.result_variables: dict[SSAValue, SSAValue] = {}
+        """By which variables the arrays that branches and loops give leave them (`result_variables`)."""
         self.has_inputs = True
         """Whether it may read built-in inputs: the kernels of other modules do not know of them."""
         self.unknown_zero: SSAValue | None = None

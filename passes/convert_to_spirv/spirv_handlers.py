@@ -8,6 +8,7 @@ from ...ir.dialects import spirv
 from ...ir.dialects.spirv.types import PointerType
 from .function_lowering import FunctionLowering, Handler
 from .packed_tables import is_packed, packed_number, packed_variable
+from .result_variables import is_held, note_copy
 
 _STRUCTURAL = frozenset(
     (
@@ -59,7 +60,8 @@ def _variable(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(type_, PointerType)
     initial = fn.value(op.operands[0]) if op.operands else None
     if initial is None:
-        fn.values[op.results[0]] = fn.variable(type_.pointee)
+        pointer = fn.values[op.results[0]] = fn.variable(type_.pointee)
+        note_copy(fn, op, pointer)
     elif fn.is_constant(initial) and (fn.loop_depth == 0 or _is_only_read(op)):
         fn.values[op.results[0]] = fn.variable(type_.pointee, initial)
     else:
@@ -84,6 +86,11 @@ def _load(fn: FunctionLowering, op: Operation) -> None:
         _same(fn, op)
     else:
         fn.values[op.results[0]] = packed_number(fn, table, chain, fn.type(op.results[0].type))
+
+
+def _store(fn: FunctionLowering, op: Operation) -> None:
+    if not is_held(fn, op):
+        _same(fn, op)
 
 
 def _is_only_read(op: Operation) -> bool:
@@ -113,6 +120,7 @@ HANDLERS = _Handlers(
         spirv.CompositeConstructOp: _composite,
         spirv.AccessChainOp: _access_chain,
         spirv.LoadOp: _load,
+        spirv.StoreOp: _store,
     }
 )
 """Handlers of the spirv dialect in kernel-level IR."""
