@@ -282,6 +282,7 @@ def test_short_loops_of_exported_functions(device: lp.Device, load: Load) -> Non
     assert np.array_equal(run(user.k, device), NUMBERS + 3)
 
 
+@pytest.mark.native_only("drivers end loops early")
 @pytest.mark.parametrize("name", ["once", "again", "in_arms", "beside"])
 def test_long_loops_of_exported_functions_are_right_or_trap(device: lp.Device, load: Load, name: str) -> None:
     """Up to a million rounds: where a driver ends loops, those of the function and of the kernel are one count."""
@@ -332,6 +333,7 @@ def nest(i: lp.i32, n: lp.i32, m: lp.i32) -> lp.i32:
 """
 
 
+@pytest.mark.native_only("drivers end loops early")
 @pytest.mark.parametrize(("n", "m"), [(7, 60), (7, 9000), (60, 900), (60, 9000)])
 def test_nests_that_a_driver_ends_in_the_middle_of_a_round_trap(
     device: lp.Device, load: Load, n: int, m: int
@@ -353,6 +355,7 @@ def test_nests_that_a_driver_ends_in_the_middle_of_a_round_trap(
         y.numpy()
 
 
+@pytest.mark.native_only("drivers end loops early")
 def test_a_million_rounds_at_level_2(device: lp.Device, load: Load) -> None:
     """Unrolled in the function's own module, with which its kernel is linked."""
     load(
@@ -373,6 +376,7 @@ def test_a_million_rounds_at_level_2(device: lp.Device, load: Load) -> None:
     assert y.numpy().tolist() == [total] * 2
 
 
+@pytest.mark.native_only("drivers end loops early")
 def test_rounds_are_counted_in_linked_bundles(device: lp.Device, load: Load) -> None:
     load("ext_loops", LOOPS)
     user = load("ext_loops_user", LOOPS_USER)
@@ -393,6 +397,7 @@ def test_rounds_are_counted_in_linked_bundles(device: lp.Device, load: Load) -> 
                 event.wait()
 
 
+@pytest.mark.native_only("drivers end loops early")
 def test_the_trap_names_the_work_item_of_a_range_in_pieces(device: lp.Device, load: Load) -> None:
     if device.target_env.loop_iteration_cap is None:
         pytest.skip("the driver has no cap on loops")
@@ -465,6 +470,7 @@ def test_functions_of_other_modules_are_checked(
             assert caught.value.location.file == library.__file__
 
 
+@pytest.mark.native_only("what is interpreted is checked wherever it comes from")
 def test_what_is_called_by_its_symbol_leaves_asserts_out(device: lp.Device, load: Load) -> None:
     load("ext_checked", CHECKED)
     user = load(
