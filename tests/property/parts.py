@@ -133,8 +133,10 @@ def _changed(text, change):
 def run(seed: int, folder: Path, *, only: str | None = None) -> int:
     """Runs the parts of a seed, prints failures, and returns how many there were."""
     sys.path.append(str(folder))  # where linked modules find each other
-    failures = 0
-    for name, part in parts(seed, folder, devices_of(seed)).items():
+    failures, found = 0, parts(seed, folder, devices_of(seed))
+    if only is not None and only not in found:
+        raise SystemExit(f"seed {seed} has no part {only!r}; it has {', '.join(found)}")
+    for name, part in found.items():
         if only not in (None, name):
             continue
         print(f"{seed} {name}", flush=True)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from . import soak
-from .parts import changed_texts, devices_of, parts
+from .parts import changed_texts, devices_of, parts, run
 from .reduce import reduced
 from .text_edits import smaller_texts
 
@@ -77,3 +77,9 @@ def test_the_texts_of_parts_can_be_changed(part, tmp_path) -> None:
     with changed_texts(without_stores):
         parts(seed, tmp_path, devices_of(seed)[1:2])[part]()
     assert len(texts) == 1 and "def k" in texts[0]
+
+
+def test_a_part_that_is_none_is_no_success(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(SystemExit, match=r"seed 4 has no part 'value'; it has k0, .*values"):
+        run(4, tmp_path, only="value")
