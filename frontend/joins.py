@@ -298,6 +298,8 @@ def same_object(first: Value, second: Value) -> bool:
         return first.ssa is second.ssa
     if isinstance(first, FixedArray) and isinstance(second, FixedArray):
         return first.ssa is second.ssa and first.ssa is not None and not first.prefix and not second.prefix
+    if isinstance(first, Composite) and isinstance(second, Composite) and first.matches(second):  # in memory
+        return all(a is b or same_object(a, b) for a, b in zip(first.items, second.items, strict=True))
     return False
 
 

@@ -303,3 +303,26 @@ def test_arrays_of_which_nothing_is_used(device: lp.Device) -> None:
     kernel[4](lp.asarray(np.arange(8, dtype=np.int32), device=device), o)
     assert o.numpy().tolist() == [1, 1, 1, 1]
     assert "_ptr_Function" not in str(kernel.inspect("spirv"))
+
+
+@lp.struct
+class Rows:
+    rows: lp.FixedArray[lp.u32, 2, 3]
+
+
+@lp.kernel
+def made_again(x: lp.In[lp.u32], y: lp.Out[lp.u32, 2]):
+    i = lp.global_id(0)
+    a = Rows()
+    for v in range(x[i]):
+        for _ in range(2):
+            a = Rows(a.rows)
+        a.rows[v % 2, 1] += x[i]
+    y[i, 0], y[i, 1] = a.rows[0, 1], a.rows[1, 1]
+
+
+def test_a_struct_in_memory_is_made_again_in_an_inner_loop(device: lp.Device) -> None:
+    """Of its own parts, which lie where they lay: it was "something else after a round" (`LinkProgram`, 3000012)."""
+    y = lp.zeros((4, 2), lp.u32, device=device)
+    made_again[4](lp.asarray(np.arange(4, dtype=np.uint32), device=device), y)
+    assert y.numpy().tolist() == [[0, 0], [1, 0], [2, 2], [6, 3]]
