@@ -13,6 +13,7 @@ from lapilli.frontend.interpretation import interpret
 from .host_language import Language, type_defaults
 from .programs import COLUMNS, COMMON, FLUSHED, HEADER, ROWS, SPECS, TABLES, WIDE, WORK_ITEMS, Generator
 from .typed_python import TYPES, HostArray
+from .value_kinds import copied
 
 SHAPES = {1: (8,), 2: (2, 4), 3: (2, 2, 2)}
 SLOTS = 40
@@ -97,8 +98,8 @@ class Program:
 
     def on_host(self, number, with_specs, aliased):
         """Returns the arrays that the kernel writes, by the language's semantics, and what it started from."""
-        language = Language(OTHER_SPECS if with_specs else ())
-        names = {**language.builtins(), "lp": language, "__name__": "host"}
+        language = self.language(with_specs)
+        names = {**language.builtins(), "lp": language, "__name__": "host", "copied__": copied}
         with np.errstate(all="ignore"):
             exec(self.code, names)
             type_defaults(names)
@@ -113,6 +114,10 @@ class Program:
                 language.ids = ids
                 names[f"k{number}"](**wrapped)
         return {name: arrays[name] for name in ("w", "v", "out", "outf")}, given
+
+    def language(self, with_specs):
+        """Returns what the file sees as ``lp`` on the host."""
+        return Language(OTHER_SPECS if with_specs else ())
 
     def on_device(self, device, number, inputs, with_specs, aliased):
         arrays = {name: lp.asarray(array, device=device) for name, array in inputs.items()}
