@@ -16,6 +16,8 @@ from lapilli.vk_runtime.coarse_record import CoarseRecord
 from lapilli.vk_runtime.coarsening import Coarsening
 from lapilli.vk_runtime.physical_device import DeviceLimits
 
+pytestmark = pytest.mark.native_only("the interpreter runs each work-item by itself")
+
 ALWAYS = Coarsening(lanes=4, least_with_loops=1, least_without_loops=1)
 NEVER = Coarsening()
 

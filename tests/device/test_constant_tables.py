@@ -93,6 +93,7 @@ def test_functions_that_are_exported_keep_their_tables(device):
     assert out.numpy().tolist() == (picked + FLOATS[4 + i % 126]).tolist()
 
 
+@pytest.mark.native_only("graphs are not interpreted")
 def test_indirect_ranges_and_graphs(device):
     count = lp.asarray(np.array([N], np.uint32), device=device)
     out, whole = arrays(device)

@@ -85,6 +85,7 @@ def test_the_last_dimension_has_unit_stride(device: lp.Device):
     np.testing.assert_array_equal(found[..., 0].reshape(-1), np.arange(120))
 
 
+@pytest.mark.native_only("compiles another language")
 @pytest.mark.behaviour("DIM-02", "DIM-03")
 @pytest.mark.parametrize(
     ("range_", "native"), [((2, 3, 4), [4, 3, 2]), ((2, 3), [3, 2, 1]), ((5,), [5, 1, 1])]
