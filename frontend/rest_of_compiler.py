@@ -41,6 +41,7 @@ REST: Final = (
     "ir.dialects.spirv.group_ballot",
     "frontend.math_functions",
     "passes.convert_to_spirv.math_handlers",
+    "passes.convert_to_spirv.counted_rounds",
     "passes.optimise.lift_breaks",
     "passes.convert_to_spirv.extrema_handlers",
     "passes.convert_to_spirv.call_handlers",

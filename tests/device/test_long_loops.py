@@ -9,6 +9,8 @@ import pytest
 
 import lapilli as lp
 
+pytestmark = pytest.mark.native_only("loops of millions of rounds, counted as drivers do")
+
 CAP = 65_535
 """Rounds after which lavapipe 22.3 leaves every loop."""
 

@@ -75,6 +75,10 @@ def test_each_limit_is_named(device):
         with pytest.raises(lp.MemoryAllocationError) as caught:
             lp.zeros((1 << 18) + 1, device=own)
         assert name in str(caught.value) and "1,048,580 bytes more" in str(caught.value)
+
+
+@pytest.mark.native_only("the interpreter has no such limit")
+def test_an_array_that_no_kernel_sees_all_of_is_refused_by_name(device):
     no_address = (lp.Aspect.VK_BUFFER_DEVICE_ADDRESS,)
     small = device.masked(limits={"maxStorageBufferRange": 1 << 16}, without=no_address)
     array = lp.zeros(1 << 15, device=small)  # exists, but no kernel sees all of it
