@@ -18,21 +18,25 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AnyFloat,
     ComplexType,
+    FusedLoc,
     IndexType,
     IntegerType,
     LocationAttr,
     ModuleOp,
+    NoneAttr,
     RankedStructure,
+    UnregisteredAttr,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Data, Operation, ParametrizedAttribute
 from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.parser import Parser, ParserState
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
+from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
 
 from .context import DIALECTS, make_context
 from .errors import BuildError, Diagnostic, Location
+from .text_lexer import TextLexer
 
 
 class IRSyntaxError(BuildError):
@@ -55,41 +59,16 @@ class ParsedModule:
     positions: dict[Operation, Location]
 
 
-class _Lexer(MLIRLexer):
-    # xDSL 0.74 repeats a repetition here, which takes exponential time on a string that is not closed.
-    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
-
-    def lex(self) -> MLIRToken:
-        try:
-            token = super().lex()
-        except ParseError as error:
-            raise ParseError(error.span, _lexical(error)) from error
-        # xDSL compares every value of an integer type with 2**width.
-        if token.kind is MLIRTokenKind.BARE_IDENT and _WIDE_INTEGER.fullmatch(token.text):
-            raise ParseError(token.span, "integer types this wide are not supported")
-        # xDSL reads numbers of these types and cannot print them.
-        if token.kind is MLIRTokenKind.BARE_IDENT and token.text in ("f80", "f128"):
-            raise ParseError(token.span, f"{token.text} is not supported; floats are f16, bf16, f32 and f64")
-        return token
-
-
-def _lexical(error: ParseError) -> str:
-    """Returns a message of xDSL's lexer, one of which is a template that is never filled in."""
-    start = error.span.start
-    return error.msg.replace("{first_char}", str(error.span.input.content[start : start + 1]))
-
-
 MOST_ELEMENTS = 1 << 20
 """Elements of a constant at most: a line of text can name any number, and each takes some 80 bytes here."""
 
 _LOCATION_ALIAS = re.compile(r"^(#\w+)\s*=(?=\s*loc\()", re.MULTILINE)
-_WIDE_INTEGER = re.compile(r"[su]?i0*[1-9]\d{7,}")
 
 
 class _Parser(Parser):
     def __init__(self, context: Context, text: str, name: str) -> None:
         super().__init__(context, "", name)
-        self._parser_state = ParserState(_Lexer(Input(text, name)))
+        self._parser_state = ParserState(TextLexer(Input(text, name)))
         self.starts: dict[Operation, int] = {}
         self._later_aliases = {found[1]: found.end() for found in _LOCATION_ALIAS.finditer(text)}
         """Of locations, which MLIR defines behind the module: where the definition of each begins."""
@@ -117,7 +96,33 @@ class _Parser(Parser):
             self.attribute_aliases[name] = self.parse_attribute()
             self._read_ahead.add(name)
             self._resume_from(here)
-        return super()._parse_location()
+        if name != "fused":
+            return super()._parse_location()
+        self.parse_keyword(name)
+        return self._parse_fused()
+
+    def _parse_fused(self) -> LocationAttr:
+        """Parses what xDSL reads without metadata alone: ``<"inlined">["a.py":1:2, "b.py":3:4]``."""
+        metadata: Attribute = NoneAttr()
+        if self.parse_optional_punctuation("<"):
+            metadata = self.parse_attribute()
+            self.parse_punctuation(">")
+        locations = self.parse_comma_separated_list(self.Delimiter.SQUARE, self._parse_location)
+        return FusedLoc(tuple(locations), metadata)
+
+    def _parse_dialect_type_or_attribute_body(
+        self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: int | None
+    ) -> UnregisteredAttr | ParametrizedAttribute | Data[Any]:
+        """Keeps an attribute of a dialect of somebody else's as its text: nothing here would read it."""
+        is_strict = is_type or attr_name.partition(".")[0] in DIALECTS
+        before = self.ctx.allow_unregistered
+        self.ctx.allow_unregistered = before or not is_strict
+        try:
+            return super()._parse_dialect_type_or_attribute_body(
+                attr_name, is_type, is_opaque, starting_opaque_pos
+            )
+        finally:
+            self.ctx.allow_unregistered = before
 
     def _parse_alias_def(self) -> None:
         name = self._current_token.text
@@ -302,7 +307,8 @@ def _explained(message: str) -> str:
         advice = advice_for(unknown[1])
         if advice is not None:
             return f"a kernel has no {unknown[1]}; {advice}"
-    if unknown is not None and unknown[1].partition(".")[0] not in DIALECTS:
+    unknown = unknown or re.fullmatch(r"('[\w.]+') is not registered", message)
+    if unknown is not None and unknown[1].strip("'").partition(".")[0] not in DIALECTS:
         return f"{message}; kernels are made of the dialects {', '.join(DIALECTS)}: lower it to these with mlir-opt"
     if unknown is not None and unknown[1].startswith("spirv."):
         return f"{message}; the spirv dialect here has what compute shaders may use, and nothing of OpenCL's kernels"
@@ -354,7 +360,7 @@ def parse_module(
     if for_device and "gpu.container_module" in text:
         from .upstream.host_code import without_host_functions
 
-        text = without_host_functions(text, _Lexer(Input(text, name)))
+        text = without_host_functions(text, TextLexer(Input(text, name)))
     try:
         parser = _Parser(context or make_context(), text, name)
     except ParseError as error:  # the first token

@@ -32,7 +32,7 @@ from .function_lowering import FunctionLowering
 from .launch_place import component
 from .module_lowering import only_block
 from .size_expressions import SizeExpressions
-from .types import is_scalar
+from .types import is_scalar, unknown_array
 
 if TYPE_CHECKING:
     from .image_argument import ImageArgument
@@ -157,6 +157,8 @@ class KernelArguments(FunctionArrays):
     def scalar(self, value: SSAValue) -> SSAValue:
         """Returns a scalar argument, loaded at the kernel's start and narrowed to its type."""
         number = self._scalars.get(value)
+        if number is None and is_memref_type(value.type):
+            raise unknown_array(value.type)
         if number is None:
             raise PassError(f"a value of type {value.type} is used that nothing has lowered", self._kernel)
         key = FieldKey(number, FieldKind.SCALAR)

@@ -43,7 +43,7 @@ from ...ir.dialects.spirv.types import (
 )
 from ...ir.kernel_info import UNIFORM_BLOCK_BYTES
 from ...ir.local_memory import MAX_ARRAY_DIMENSIONS
-from ...ir.narrowing import is_integer_type, is_vector_type
+from ...ir.narrowing import is_integer_type, is_memref_type, is_vector_type
 
 _INTEGERS = {1: i1, 8: i8, 16: i16, 32: i32, 64: i64}
 _FLOATS = (Float16Type, Float32Type, Float64Type)
@@ -175,6 +175,8 @@ class TypeConverter:
             return PointerType(self(type_.pointee), type_.storage_class)
         if isinstance(type_, _FLOATS):
             return type_
+        if is_memref_type(type_):
+            raise unknown_array(type_)
         raise TypeError(f"type {type_} has no counterpart in SPIR-V")
 
     def _vector(self, type_: VectorType[Attribute]) -> Attribute:
@@ -284,6 +286,14 @@ def scalar_of(type_: Attribute) -> Attribute:
 def with_scalar(type_: Attribute, scalar: Attribute) -> Attribute:
     """Returns `scalar`, or the vector of it with as many components as `type_`."""
     return VectorType(scalar, type_.get_shape()) if is_vector_type(type_) else scalar
+
+
+def unknown_array(type_: Attribute) -> TypeError:
+    """Returns the error that an array is the result of a branch, a loop or a selection."""
+    return TypeError(
+        f"a branch, a loop or a selection gives a {type_}, and which array that is, is known at run time only; choose "
+        "between offsets into one array, or between the values that are loaded"
+    )
 
 
 def float_type(type_: Attribute) -> Attribute:

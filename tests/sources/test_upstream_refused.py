@@ -19,7 +19,7 @@ from .upstream_affine import AFFINE
 from .upstream_symbols import SYMBOLS
 
 _HEAD = """gpu.module @m {
-  gpu.func @k(%x: memref<?xf32>, %n: memref<?xi32>, %t: memref<4x4xf32>) kernel {
+  gpu.func @k(%x: memref<?xf32>, %n: memref<?xi32>, %t: memref<4x4xf32>, %x2: memref<?xf32>) kernel {
     %i = gpu.global_id x
     %s = memref.load %n[%i] : memref<?xi32>
     %v = vector.load %x[%i] : memref<?xf32>, vector<4xf32>
@@ -30,6 +30,8 @@ _DEEP = f"memref<{'1x' * 40}f32>"
 _SPACE = "#gpu.address_space<workgroup>"
 _BYTES = f"memref<?xi8, {_SPACE}>"
 _DYNAMIC = f"%c8 = arith.constant 8 : index\n    %d = gpu.dynamic_shared_memory : {_BYTES}\n"
+_ODD = "%odd = arith.trunci %s : i32 to i1\n    "
+_READ = "    %r = memref.load %a[%i] : memref<?xf32>\n    memref.store %r, %x[%i] : memref<?xf32>"
 REFUSED = {
     "gpu.launch_func @k::@f blocks in (%i, %i, %i)": "it is for the host: a kernel is a gpu.func",
     "%m = gpu.subgroup_mma_load_matrix %x[%i]": "write spirv.KHR.CooperativeMatrix",
@@ -62,6 +64,13 @@ REFUSED = {
     "%r = vector.broadcast %v : vector<4xf32> to vector<3xf32>": "see what mlir-opt says of it",
     "%a = arith.select %b, %x, %x : memref<?xf32>\n    %r = memref.subview %a[%i] [1] [1] "
     ": memref<?xf32> to memref<1xf32, strided<[1], offset: ?>>": "choose between offsets into one array",
+    f"{_ODD}%a = arith.select %odd, %x, %x2 : memref<?xf32>\n{_READ}": "which array that is, is known at run time only",
+    f"{_ODD}%a = scf.if %odd -> (memref<?xf32>) {{ scf.yield %x : memref<?xf32> }} "
+    f"else {{ scf.yield %x2 : memref<?xf32> }}\n{_READ}": "choose between offsets",
+    f"{_ODD}cf.cond_br %odd, ^a(%x : memref<?xf32>), ^a(%x2 : memref<?xf32>)\n  ^a(%a: memref<?xf32>):\n"
+    f"{_READ}": "choose between offsets",
+    "%a = scf.for %j = %i to %i step %i iter_args(%c = %x) -> (memref<?xf32>) { scf.yield %x2 : memref<?xf32> }\n"
+    f"{_READ}": "choose between offsets",
     "%r = gpu.all_reduce add %b uniform {} : (i1) -> i1": "take and, or, xor",
     "%r = gpu.subgroup_reduce and %x0 : (f32) -> f32": "take the word for that type",
     "%a = memref.alloca() : memref<8xi8>\n    %c = memref.alloca(%i) : memref<?x8xi8>\n"
