@@ -12,7 +12,8 @@ from ..spirv.count_rounds import counts_rounds
 from ..spirv.device_image import DeviceImage
 from ..spirv.foreign import foreign_kernels
 from ..spirv.selection_depth import selection_depth
-from ..vk_runtime.quirks import BRANCH_DEPTH, driver_version, has_quirk
+from ..vk_runtime.quirk_table import BRANCH_DEPTH
+from ..vk_runtime.quirks import driver_version, has_quirk
 from ..vk_runtime.source_language import CompiledSource, SourceRequest
 
 MAXIMUM_SELECTION_DEPTH: Final = 64

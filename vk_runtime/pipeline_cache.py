@@ -164,7 +164,7 @@ def _data_of(device: LogicalDevice, raw: Any) -> bytes | None:
     # VK_INCOMPLETE: another thread made a pipeline meanwhile; a cut cache is valid but not worth keeping.
     if function(device.raw, raw, size, buffer) != 0:
         return None
-    # A header is written whole, whatever the driver then says that it wrote: quirks.py, short-cache-size.
+    # A header is written whole, whatever the driver then says that it wrote: quirk_table.py, short-cache-size.
     return bytes(ffi.buffer(buffer, max(min(size[0], asked), min(asked, _HEADER.size))))
 
 

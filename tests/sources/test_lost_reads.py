@@ -12,7 +12,8 @@ import lapilli as lp
 from lapilli.spirv import driver_remedies
 from lapilli.spirv.binary import parse
 from lapilli.spirv.carry_values import values_carried
-from lapilli.vk_runtime.quirks import QUIRKS, driver_version, has_quirk
+from lapilli.vk_runtime.quirk_table import QUIRKS
+from lapilli.vk_runtime.quirks import driver_version, has_quirk
 
 pytestmark = [pytest.mark.device, pytest.mark.native_only("foreign kernels are not interpreted")]
 

@@ -19,7 +19,8 @@ import pytest
 import lapilli as lp
 from lapilli.spirv import count_epilogue, driver_remedies, foreign
 from lapilli.vk_runtime.constants import VK_DRIVER_ID_NVIDIA_PROPRIETARY
-from lapilli.vk_runtime.quirks import QUIRKS, driver_version, has_quirk
+from lapilli.vk_runtime.quirk_table import QUIRKS
+from lapilli.vk_runtime.quirks import driver_version, has_quirk
 from tests.device.test_last_rounds import KERNEL as LAST_ROUND
 from tests.device.test_last_rounds import ran
 

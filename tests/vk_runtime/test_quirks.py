@@ -14,7 +14,8 @@ from lapilli.spirv.tools import spirv_tools
 from lapilli.vk_runtime import loop_probe, quirks
 from lapilli.vk_runtime.constants import VK_DRIVER_ID_GOOGLE_SWIFTSHADER, VK_DRIVER_ID_MESA_LLVMPIPE
 from lapilli.vk_runtime.device import Device
-from lapilli.vk_runtime.quirks import LOOP_CAP, QUIRKS, driver_version, has_quirk
+from lapilli.vk_runtime.quirk_table import QUIRKS
+from lapilli.vk_runtime.quirks import LOOP_CAP, driver_version, has_quirk
 
 ROOT = Path(__file__).resolve().parents[2]
 
