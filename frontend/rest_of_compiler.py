@@ -42,6 +42,7 @@ REST: Final = (
     "frontend.math_functions",
     "passes.convert_to_spirv.math_handlers",
     "passes.convert_to_spirv.counted_rounds",
+    "passes.convert_to_spirv.unknown_ends",
     "passes.optimise.lift_breaks",
     "passes.convert_to_spirv.extrema_handlers",
     "passes.convert_to_spirv.call_handlers",

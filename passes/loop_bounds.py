@@ -203,7 +203,7 @@ def _most_rounds(op: scf.WhileOp) -> int | None:
     test, again = before.last_op, after.last_op
     if not isinstance(test, scf.ConditionOp) or again is None:
         return None
-    for compare in _conjuncts(test.operands[0]):
+    for compare in conjuncts(test.operands[0]):
         value, limit = compare.operands[0], constant_integer(compare.operands[1])
         if limit is None or not isinstance(value, BlockArgument) or value.owner is not before:
             continue
@@ -317,11 +317,11 @@ def _change(op: scf.WhileOp, index: int, following: SSAValue) -> tuple[type[Oper
     return (type(owner), other) if base is value else None
 
 
-def _conjuncts(condition: SSAValue) -> list[arith.CmpiOp]:
+def conjuncts(condition: SSAValue) -> list[arith.CmpiOp]:
     """Returns the comparisons of integers that all hold where `condition` does."""
     owner = condition.owner
     if isinstance(owner, arith.AndIOp):
-        return [c for operand in owner.operands for c in _conjuncts(operand)]
+        return [c for operand in owner.operands for c in conjuncts(operand)]
     return [owner] if isinstance(owner, arith.CmpiOp) else []
 
 

@@ -26,7 +26,7 @@ from .known_zeros import hidden
 from .loop_ends import end_of
 from .loop_starts import starts_of
 from .report_buffer import add_selection
-from .report_handlers import agree_on_rounds
+from .report_handlers import agree_on_rounds, counts_rounds
 from .result_variables import add_variable, is_loaded
 from .saturations import ones_yielded
 
@@ -235,6 +235,10 @@ def _while(fn: FunctionLowering, op: Operation) -> None:
     _branch(fn, header, yielded)
 
     fn.block = test
+    if counts_rounds(fn):
+        from .unknown_ends import with_end  # seldom needed
+
+        condition = with_end(fn, op, condition)
     if _checks(fn) != checks and not any(_waits(block) for block in (test, body)):
         condition = _while_well(fn, condition)
     _branch_conditional(fn, condition, body, merge)

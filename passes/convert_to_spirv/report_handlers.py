@@ -56,7 +56,7 @@ _MOST_ROUNDS = 1 << 24
 """More than any driver runs, and few enough that a count of them plus as many fits into 32 bits."""
 
 
-def _counts_rounds(fn: FunctionLowering) -> bool:
+def counts_rounds(fn: FunctionLowering) -> bool:
     """Whether the operations on rounds mean anything here: a helper may have them for another kernel that calls it."""
     counted = fn.module.counted_rounds
     return fn.entry is not None and counted is not None and counted.are_of(fn.entry.name)
@@ -64,7 +64,7 @@ def _counts_rounds(fn: FunctionLowering) -> bool:
 
 def count_rounds(fn: FunctionLowering, op: Operation, rounds: int, more: SSAValue | None = None) -> None:
     """Adds to the rounds that the loops of this work-item's sub-group have run."""
-    if not _counts_rounds(fn):
+    if not counts_rounds(fn):
         return
     count = entry_of(fn, op).round_count()
     total = fn.load(count, i32)
@@ -84,7 +84,7 @@ def _count_rounds(fn: FunctionLowering, op: Operation) -> None:
 
 def agree_on_rounds(fn: FunctionLowering, op: Operation) -> None:
     """Gives every work-item the highest count of its sub-group."""
-    if not _counts_rounds(fn):
+    if not counts_rounds(fn):
         return
     count = entry_of(fn, op).round_count()
     highest = fn.emit(spirv.GroupNonUniformUMaxOp, (fn.load(count, i32),), i32, _REDUCE)
@@ -93,7 +93,7 @@ def agree_on_rounds(fn: FunctionLowering, op: Operation) -> None:
 
 def _check_rounds(fn: FunctionLowering, op: Operation) -> None:
     assert isinstance(op, CheckRoundsOp)
-    if not _counts_rounds(fn):
+    if not counts_rounds(fn):
         return
     entry, limit = entry_of(fn, op), op.limit.value.data
     failed = fn.emit(spirv.UGreaterThanEqualOp, (fn.load(entry.round_count(), i32), fn.index(limit)), i1)
