@@ -171,6 +171,7 @@ def ten_million(rows: lp.i32, columns: lp.i32, out: lp.Array[lp.i32]):
     out[i + 2] = t
 
 
+@pytest.mark.native_only("millions of rounds")
 @pytest.mark.parametrize("rows", [1, 1000, 5_000_000, 10_000_000])
 def test_ten_million_rounds_however_they_are_nested(rows: int, device) -> None:
     columns = 10_000_000 // rows

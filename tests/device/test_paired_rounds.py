@@ -124,6 +124,7 @@ def test_an_end_that_is_a_constant_once_a_helper_is_inlined(device):
     assert out.numpy().tolist() == [3, 3]
 
 
+@pytest.mark.native_only("counts rounds as drivers do")
 def test_pairs_count_once(device):
     """A driver that ends loops after 65,535 rounds does 131,000 of these."""
     rounds = 100_000

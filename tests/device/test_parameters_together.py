@@ -127,6 +127,7 @@ def test_a_command_group_launches_it(module, data, device):
     np.testing.assert_array_equal(out.numpy(), expected(x, width=9, power=3, scale=2, shift=9))
 
 
+@pytest.mark.native_only("the interpreter makes no pipelines")
 def test_a_bundle_has_the_defaults_and_makes_pipelines_for_new_shapes(module, data, device):
     x, xs, out = data
     context = lp.Context(device)

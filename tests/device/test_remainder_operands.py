@@ -144,6 +144,7 @@ def test_literal_divisors(device, divisor):
     check(x, np.full_like(x, divisor), out.numpy(), keeps_subnormals=is_llvmpipe(device))
 
 
+@pytest.mark.native_only("the interpreter runs each work-item by itself")
 def test_neighbours_share_the_loop(device):
     """A launch that is large enough for several work-items in an invocation, of numbers that take different rounds."""
     rng = np.random.default_rng(2)
