@@ -168,6 +168,7 @@ def test_other_types(name: str, device) -> None:
     np.testing.assert_array_equal(out.numpy(), np.full(3, expected))
 
 
+@pytest.mark.native_only("counts rounds as drivers do")
 def test_a_long_loop_still_traps(device) -> None:
     """Both forms of the loop are counted."""
     for columns in (4, 5):

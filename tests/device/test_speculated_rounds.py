@@ -78,6 +78,7 @@ def test_counts_are_those_of_single_rounds(device, limit, first):
     assert out.numpy().tolist() == expected(limit, first, start).tolist()
 
 
+@pytest.mark.native_only("counts rounds as drivers do")
 def test_pairs_of_rounds_count_once(device):
     """A driver that ends loops after 65,535 rounds does 131,000 of these."""
 

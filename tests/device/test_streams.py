@@ -112,6 +112,7 @@ def test_a_stream_for_each_launch(device: lp.Device):
     assert known() is None
 
 
+@pytest.mark.native_only("compiles another language")
 def test_streams_by_set_arg_and_from_source(device: lp.Device):
     text = "import lapilli as lp\n@lp.kernel\ndef k(out: lp.Stream):\n    out << 'here' << lp.Stream.endl\n"
     context = lp.Context([device])

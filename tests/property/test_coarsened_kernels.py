@@ -15,7 +15,10 @@ from lapilli.vk_runtime.coarsening import Coarsening
 
 from .coarse_programs import COMMON, MARGIN, WIDE, Generator
 
-pytestmark = pytest.mark.device
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.native_only("the interpreter runs each work-item by itself"),
+]
 SEEDS = 6
 LIMIT = 4
 ASPECTS = {"f16": lp.Aspect.FP16, "f64": lp.Aspect.FP64, "i8": lp.Aspect.VK_INT8, "u16": lp.Aspect.VK_INT16,
