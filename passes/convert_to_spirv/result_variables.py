@@ -51,21 +51,28 @@ def note_copy(fn: FunctionLowering, op: Operation, pointer: SSAValue) -> None:
 
 
 def _held(variable: SSAValue) -> SSAValue | None:
-    """Returns the one value that is ever stored to a variable, as a whole; None where there are others."""
-    values = set[SSAValue]()
+    """Returns the one value that is ever stored to a variable, as a whole and in front of each read of it; None where
+    there are others, or a read may see what was stored before the value was made again."""
+    stores, reads = set[Operation](), list[Operation]()
     for use in variable.uses:
         user = use.operation
         if isinstance(user, spirv.StoreOp) and use.index == 0:
-            values.add(user.operands[1])
-        elif not isinstance(user, spirv.LoadOp) and not _is_only_read_at(user):
-            return None
-    return values.pop() if len(values) == 1 else None
+            stores.add(user)
+        elif isinstance(user, spirv.AccessChainOp):
+            reads += [inner.operation for inner in user.results[0].uses]
+        else:
+            reads.append(user)
+    values = {store.operands[1] for store in stores}
+    are_known = all(isinstance(read, spirv.LoadOp) and _comes_behind(read, stores) for read in reads)
+    return values.pop() if are_known and len(values) == 1 else None
 
 
-def _is_only_read_at(op: Operation) -> bool:
-    return isinstance(op, spirv.AccessChainOp) and all(
-        isinstance(use.operation, spirv.LoadOp) for use in op.results[0].uses
-    )
+def _comes_behind(read: Operation, stores: set[Operation]) -> bool:
+    """Whether one of some stores is in front of a read, in the same block."""
+    op = read.prev_op
+    while op is not None and op not in stores:
+        op = op.prev_op
+    return op is not None
 
 
 def is_held(fn: FunctionLowering, store: Operation) -> bool:
