@@ -77,20 +77,21 @@ def launch(
         range_ = cast("IndirectRange", configuration.range)
         return launch_indirect(kernel, range_, queue, values, spec, constants, shapes, events)
 
-    launch_of = (kernel, configuration, queue, values, spec, constants, events, generation, key)
-    begin = _interpret if is_interpreted else _begin
     prepared = kernel.records.get(key) if shape is not None else None
-    if prepared is not None and prepared.is_current():
-        return begin(prepared, *launch_of)
-    with first_launch(queue):
-        prepared = prepare_launch(kernel, configuration.range, queue.device, values, spec, constants)
-        if len(kernel.records) >= RECORD_LIMIT:
-            kernel.records.clear()
-        if shape is not None:
-            kernel.records[key] = prepared
-        if not is_interpreted:
-            return begin(prepared, *launch_of)
-    return begin(prepared, *launch_of)
+    if prepared is None or not prepared.is_current():
+        with first_launch(queue):
+            prepared = prepare_launch(kernel, configuration.range, queue.device, values, spec, constants)
+            if len(kernel.records) >= RECORD_LIMIT:
+                kernel.records.clear()
+            if shape is not None:
+                kernel.records[key] = prepared
+            if not is_interpreted:
+                return _begin(
+                    prepared, kernel, configuration, queue, values, spec, constants, events, generation, key
+                )
+    if is_interpreted:
+        return _interpret(prepared, kernel, queue, values, spec, constants, events)
+    return _begin(prepared, kernel, configuration, queue, values, spec, constants, events, generation, key)
 
 
 def _begin(
@@ -127,18 +128,15 @@ def _begin(
 def _interpret(
     prepared: Prepared,
     kernel: KernelFunction,
-    configuration: LaunchConfiguration,
     queue: Queue,
     values: Sequence[object],
     spec: tuple[tuple[str, bytes], ...],
     constants: Constants,
     events: tuple[Event, ...],
-    *_: object,
 ) -> Event:
     """Interprets what was prepared."""
     from .interpretation import interpret_launch
 
-    del configuration
     assert isinstance(prepared.record, LaunchRecord), "interpreted launches are not coarsened"
     return interpret_launch(kernel, prepared.record, queue, values, spec, events, constants)
 

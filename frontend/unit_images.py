@@ -117,22 +117,24 @@ def images_of_unit(module: str, env: TargetEnv) -> tuple[UnitImage, ...]:
 def imports_of(image: DeviceImage) -> Mapping[str, ExternalFunction]:
     """Returns the functions of other units that the kernels of an image call, by symbol; none for images from
     elsewhere, and for those of kernels that were defined anew since."""
-    with compile_lock:
-        for analysis in _analyses.values():
-            for unit_image in analysis.images:
-                if any(made is image for made in unit_image.compiled_images()):
-                    return unit_image.captures.imports
-    return {}
+    found = _made_of(image)
+    return {} if found is None else found[1].captures.imports
 
 
 def exported_by(image: DeviceImage) -> Mapping[str, ExternalFunction]:
     """Returns the functions that an image of a Python module exports, by symbol; none for images from elsewhere."""
+    found = _made_of(image)
+    return {} if found is None else {f.symbol: f for f in found[0].exported if f.symbol in image.exports}
+
+
+def _made_of(image: DeviceImage) -> tuple[_Analysis, UnitImage] | None:
+    """Returns what an image was compiled from; None for images from elsewhere."""
     with compile_lock:
         for analysis in _analyses.values():
             for unit_image in analysis.images:
                 if any(made is image for made in unit_image.compiled_images()):
-                    return {f.symbol: f for f in analysis.exported if f.symbol in image.exports}
-    return {}
+                    return analysis, unit_image
+    return None
 
 
 def images_of_kernel(what: str, kernel_id: KernelId, env: TargetEnv) -> tuple[UnitImage, ...]:

@@ -22,7 +22,7 @@ from .device_image import DeviceImage
 from .errors import SpirvError
 from .image_agreement import disagreements, internal_spec_ids
 from .link_input import read_module
-from .linked_arrays import with_linked_arrays
+from .linked_arrays import linked_arrays, with_linked_arrays
 from .linker import link_modules
 from .reflect import reflect
 from .tables import Decoration, Op
@@ -224,10 +224,15 @@ def _kernels(
     images: Sequence[DeviceImage], modules: Sequence[Module], labels: Sequence[str], numbering: _Numbering
 ) -> tuple[KernelInfo, ...]:
     providers = {symbol: image for image in images for symbol in image.exports}
+    arrays = {
+        number: linked_arrays(modules[number], labels[number])
+        for number, image in enumerate(images)
+        if image.exports and any(other.kernels for n, other in enumerate(images) if n != number)
+    }
     kernels: list[KernelInfo] = []
     for number, (image, spec_ids) in enumerate(zip(images, numbering.by_image, strict=True)):
         needed = _aspects_by_import(image, providers)
-        others = [n for n, other in enumerate(images) if other.exports and n != number]
+        others = [found for other, found in arrays.items() if other != number]
         for kernel in image.kernels:
             switch = kernel.abi.without_notes_spec_id
             made = replace(
@@ -244,9 +249,7 @@ def _kernels(
                 parameters=tuple(_parameter(parameter, spec_ids) for parameter in kernel.parameters),
                 size_nodes=tuple(_size_node(node, spec_ids) for node in kernel.size_nodes),
             )
-            kernels.append(
-                with_linked_arrays(made, [modules[n] for n in others], [labels[n] for n in others])
-            )
+            kernels.append(with_linked_arrays(made, others))
     return tuple(kernels)
 
 

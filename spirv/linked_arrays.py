@@ -6,8 +6,8 @@ linked function are read from its module and added to every kernel of the linked
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ..ir.errors import FeatureNotSupportedError, LinkError
 from ..ir.kernel_info import KernelInfo, LocalArrayInfo
@@ -20,37 +20,44 @@ from .tables import Op, StorageClass
 _SIZES = (StorageClass.Workgroup, StorageClass.Private, StorageClass.Function)
 
 
-def with_linked_arrays(kernel: KernelInfo, others: Sequence[Module], labels: Sequence[str]) -> KernelInfo:
+@dataclass(frozen=True, slots=True)
+class LinkedArrays:
+    """What the functions of one module make."""
+
+    nodes: Sequence[SizeNode]
+    """The numbers that lengths are computed by, numbered from 0."""
+    arrays: Sequence[LocalArrayInfo]
+
+
+def with_linked_arrays(kernel: KernelInfo, linked: Iterable[LinkedArrays]) -> KernelInfo:
     """Returns a kernel that has the arrays of modules it is linked with besides its own.
 
     Args:
         kernel: of another module, with the SpecIds of the linked image.
-        others: with the same SpecIds.
-        labels: what messages call them.
+        linked: with the same SpecIds.
+    """
+    nodes, arrays = [*kernel.size_nodes], [*kernel.local_arrays]
+    for found in linked:
+        places = range(len(nodes), len(nodes) + len(found.nodes))
+        nodes += [_renumbered(node, places) for node in found.nodes]
+        arrays += [replace(a, lengths=tuple(places[n] for n in a.lengths)) for a in found.arrays]
+    return replace(kernel, size_nodes=tuple(nodes), local_arrays=tuple(arrays))
+
+
+def linked_arrays(module: Module, label: str) -> LinkedArrays:
+    """Returns what the functions of a module make.
+
+    Args:
+        module: with the SpecIds of the linked image.
+        label: what messages call it.
 
     Raises:
         LinkError: the size of an array cannot be told before a driver has it.
     """
-    for module, label in zip(others, labels, strict=True):
-        nodes, arrays = _arrays(module, label)
-        first = len(kernel.size_nodes)
-        kernel = replace(
-            kernel,
-            size_nodes=(*kernel.size_nodes, *(_shifted(node, first) for node in nodes)),
-            local_arrays=(
-                *kernel.local_arrays,
-                *(replace(a, lengths=tuple(first + n for n in a.lengths)) for a in arrays),
-            ),
-        )
-    return kernel
-
-
-def _arrays(module: Module, label: str) -> tuple[list[SizeNode], list[LocalArrayInfo]]:
-    """Returns a module's arrays, and the numbers that their lengths are computed by."""
     view = ModuleView(module)
     kinds = [kind for item in _variables(view) if (kind := _array_type(view, item)) is not None]
     if not kinds:
-        return [], []
+        return LinkedArrays((), ())
     table = SizeTable(view)
     try:
         found = [
@@ -62,8 +69,10 @@ def _arrays(module: Module, label: str) -> tuple[list[SizeNode], list[LocalArray
     found = [replace(a, lengths=tuple(_own_length(table, n) for n in a.lengths)) for a in found]
     numbers = _closure(table.nodes, [n for array in found for n in array.lengths])
     places = {number: place for place, number in enumerate(numbers)}
-    nodes = [_renumbered(table.nodes[number], places) for number in numbers]
-    return nodes, [replace(a, lengths=tuple(places[n] for n in a.lengths)) for a in found]
+    return LinkedArrays(
+        [_renumbered(table.nodes[number], places) for number in numbers],
+        [replace(a, lengths=tuple(places[n] for n in a.lengths)) for a in found],
+    )
 
 
 def _variables(view: ModuleView) -> list[Instruction]:
@@ -110,11 +119,6 @@ def _operands(node: SizeNode) -> tuple[int, ...]:
     return () if node.opcode in ("constant", "spec_constant") else node.operands
 
 
-def _renumbered(node: SizeNode, places: Mapping[int, int]) -> SizeNode:
+def _renumbered(node: SizeNode, places: Mapping[int, int] | Sequence[int]) -> SizeNode:
     operands = _operands(node)
     return replace(node, operands=tuple(places[number] for number in operands)) if operands else node
-
-
-def _shifted(node: SizeNode, first: int) -> SizeNode:
-    operands = _operands(node)
-    return replace(node, operands=tuple(first + number for number in operands)) if operands else node
