@@ -67,6 +67,9 @@ OPTIMISATION_PASSES = (
 SPIRV_TARGET = "spirv"
 """Target of images of SPIR-V, which are for no device in particular."""
 
+MOST_COUNTED_LANES = 16
+"""Lanes of a sub-group, a power of two, on every driver that ends loops: see `TargetEnv.loop_iteration_cap`."""
+
 CHECKS = ("none", "asserts", "debug")
 """What a kernel checks as it runs: nothing, its ``assert`` statements, in debug mode also indices, divisors and NaN."""
 

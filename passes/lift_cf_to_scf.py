@@ -27,7 +27,16 @@ from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
 
 from .errors import PassError
-from .lift_cf.jumps import Constants, Edge, edges_to, end_with_jump, jump_of, read_jump, reverse_post_order
+from .lift_cf.jumps import (
+    Constants,
+    Edge,
+    edges_to,
+    end_with_jump,
+    jump_of,
+    read_jump,
+    remove,
+    reverse_post_order,
+)
 from .lift_cf.loops import cycles, fold_blocks, ways_out
 
 _AROUND = frozenset(("func.func", "gpu.all_reduce", "gpu.func", "memref.alloca_scope", "scf.execute_region"))
@@ -86,9 +95,9 @@ def _only_exit(op: Operation, order: list[Block]) -> Block:
     for last in exits:
         block = last.parent
         assert block is not None, "it ends a block"
-        last.detach()
-        end_with_jump(block, [Edge(made, tuple(last.operands))], location=last.location)
-        last.erase()
+        edge, location = Edge(made, tuple(last.operands)), last.location
+        remove(last)
+        end_with_jump(block, [edge], location=location)
     kind = type(exits[0]) if exits else _ENDS.get(op.name, scf.YieldOp)
     made.add_op(kind.create(operands=made.args, location=op.location))
     return made

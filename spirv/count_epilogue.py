@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir.kernel_info import KernelInfo, ReportWord
+from ..ir.target_env import MOST_COUNTED_LANES
 from .binary import Instruction
 from .module_editor import Body, BuiltInInput, ModuleEditor
 from .module_view import ModuleView, interface_of
@@ -22,9 +23,6 @@ from .tables import (
     Scope,
     StorageClass,
 )
-
-MOST_LANES = 16
-"""Of a sub-group, on every driver that needs this; sizes of sub-groups are powers of two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +165,7 @@ class _Row:
 
     def _fills_sub_groups(self, size: int) -> bool:
         constant = self._editor.definition(size)
-        return constant.opcode == Op.Constant and constant.operands[0] % MOST_LANES == 0
+        return constant.opcode == Op.Constant and constant.operands[0] % MOST_COUNTED_LANES == 0
 
     def call(self, body: Body) -> None:
         """Adds the call."""

@@ -24,8 +24,6 @@ from .launch_place import LaunchPlace
 from .module_lowering import ModuleLowering
 from .report_buffer import add_selection
 
-MOST_LANES = 16
-"""Of a sub-group, on every driver that needs this; sizes of sub-groups are powers of two."""
 _TYPE = FunctionType.from_lists((), ())
 
 

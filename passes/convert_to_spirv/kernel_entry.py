@@ -33,11 +33,12 @@ from ...ir.dialects.kernel import (
 )
 from ...ir.dialects.spirv.enums import ExecutionMode, StorageClass
 from ...ir.kernel_info import AspectUse, KernelInfo, LaunchAbi, SpecField
+from ...ir.target_env import MOST_COUNTED_LANES
 from ...ir.walk import instances
 from ..errors import PassError, operation_location
 from .argument_block import HIDDEN, ArgumentBlock, FieldKey, FieldKind
 from .function_lowering import FunctionLowering
-from .idle_lanes import MOST_LANES, guarded
+from .idle_lanes import guarded
 from .kernel_arguments import KernelArguments, narrowed_field, spec_constant_of
 from .launch_place import LaunchPlace, vulkan_order
 from .module_lowering import ModuleLowering, only_block
@@ -145,7 +146,7 @@ class KernelEntry:
     def _may_have_idle_lanes(self) -> bool:
         """Whether lanes without a work-item may use up the rounds that the driver runs; after the body is lowered."""
         size = self._local_size
-        if size is not None and vulkan_order(size)[0] % MOST_LANES == 0:
+        if size is not None and vulkan_order(size)[0] % MOST_COUNTED_LANES == 0:
             return False
         return any(site.kind == "loop" for site in self.report.sites)
 

@@ -21,7 +21,7 @@ from ...ir.narrowing import is_integer_type
 from ...ir.upstream.index import CmpPredicate
 from ..errors import PassError
 from ..upstream.place import UpstreamPlace
-from .jumps import Constants, Edge, Jump, edges_of, end_with_jump, jump_of, reverse_post_order
+from .jumps import Constants, Edge, Jump, edges_of, end_with_jump, jump_of, remove, reverse_post_order
 from .multiplexer import Multiplexer
 
 MOST_NESTED = 64
@@ -54,8 +54,7 @@ def _append(block: Block, jump: Jump) -> None:
     for argument, value in zip(edge.target.args, edge.values, strict=True):
         value.name_hint = value.name_hint or argument.name_hint
         argument.replace_all_uses_with(value)
-    jump.detach()
-    jump.erase()
+    remove(jump)
     for op in list(edge.target.ops):
         op.detach()
         block.add_op(op)
@@ -73,8 +72,7 @@ def _fold(block: Block, jump: Jump, constants: Constants, depth: int) -> None:
         fold_branches(arm, constants, depth + 1)
     values = _select(UpstreamPlace(jump), arms, types)
     location = jump.location
-    jump.detach()
-    jump.erase()
+    remove(jump)
     end_with_jump(block, [Edge(meeting, tuple(values))], location=location)
 
 

@@ -87,6 +87,12 @@ def end_with_jump(
     return jump
 
 
+def remove(op: Operation) -> None:
+    """Takes an operation out whose results nobody uses."""
+    op.detach()
+    op.erase()
+
+
 def jump_of(block: Block) -> Jump | None:
     """Returns the jump at the end of a block, None where it leaves the region."""
     last = block.last_op
@@ -184,8 +190,7 @@ def read_jump(block: Block) -> None:
     for edge in edges:
         _check(last, edge)
     location = last.location
-    last.detach()
-    last.erase()
+    remove(last)
     end_with_jump(block, edges, selector, keys, location)
 
 

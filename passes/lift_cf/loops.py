@@ -20,7 +20,17 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.create import create
 from .branches import fold_branches
-from .jumps import Constants, Edge, Jump, edges_of, edges_to, end_with_jump, jump_of, reverse_post_order
+from .jumps import (
+    Constants,
+    Edge,
+    Jump,
+    edges_of,
+    edges_to,
+    end_with_jump,
+    jump_of,
+    remove,
+    reverse_post_order,
+)
 from .multiplexer import Multiplexer
 
 
@@ -120,7 +130,7 @@ class _Loop:
         header, location = self._header, jump.location
         stays, leaves = jump.edges[1 - out], jump.edges[out]
         condition = self._test(jump, out)
-        _erase(jump)
+        remove(jump)
         used = [
             value
             for value in _values(header)
@@ -159,7 +169,7 @@ class _Loop:
         assert last is not None, "it ends a block"
         again, leaves = jump.edges[1 - out].values, jump.edges[out]
         condition = self._test(jump, out)
-        _erase(jump)
+        remove(jump)
         results = self._make(last, condition, again, leaves.values, location)
         end_with_jump(self._outside, [Edge(leaves.target, tuple(results))], location=location)
 
@@ -251,11 +261,6 @@ class _Loop:
         assert block is not None, "it ends a block"
         block.insert_op_before(negation, jump)
         return negation.results[0]
-
-
-def _erase(jump: Jump) -> None:
-    jump.detach()
-    jump.erase()
 
 
 def _values(block: Block) -> Iterator[SSAValue]:

@@ -191,7 +191,7 @@ STORED_UNTIL = """
 
 
 def test_idle_lanes(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(count_epilogue, "MOST_LANES", 1)
+    monkeypatch.setattr(count_epilogue, "MOST_COUNTED_LANES", 1)
     out = lp.zeros(4, device=device)
     _run(device, _kernel(device, lp.SourceLanguage.GLSL, _shader(1, STORED_UNTIL)), 4, out)
     _skip_where_unknown(device, "idle-lanes")
