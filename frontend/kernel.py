@@ -231,7 +231,8 @@ class LaunchConfiguration:
     for which they may, and what takes the queue and the arguments and returns an `lp.Event`, or None where they need a
     closer look.  One object: threads that launch meanwhile see both or neither."""
     origin: LaunchConfiguration | None = None
-    """What `on` was called on, where that says nothing but kernel and range: it knows what may be taken again."""
+    """What `on` was called on, where that says nothing but kernel, range and constants: it knows what may be taken
+    again."""
 
     def __reduce__(self) -> tuple[Any, tuple[object, ...]]:
         """Pickled as it was made; an error of the queue, the events or the constants where it names such."""
@@ -263,7 +264,7 @@ class LaunchConfiguration:
             made.kernel, made.range, made.queue = self.kernel, self.range, queue
             made.wait_events, made.spec_values = self.wait_events, self.spec_values
             made.short = self.short
-            is_plain = self.queue is None and not self.wait_events and self.spec_values is None
+            is_plain = self.queue is None and not self.wait_events
             made.origin = self if is_plain else self.origin
             return made
         if others:

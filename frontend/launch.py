@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from .constant_arguments import Constants
     from .kernel import KernelFunction, LaunchConfiguration
 
+_FIXED = frozenset((bool, int, float))
+"""Types of specialization values that never change."""
+
 
 def launch(
     kernel: KernelFunction,
@@ -51,7 +54,7 @@ def launch(
         NdRangeError: the range cannot be.
         RuntimeFailure: there is no usable device.
     """
-    generation = config.generation  # before what it stands for is read
+    generation: object = config.generation  # before what it stands for is read
     is_interpreted, is_debug = config.interpret, config.debug  # each looks into the environment
     is_indirect = _is_indirect(configuration.range)
     if is_interpreted and is_indirect:
@@ -61,6 +64,8 @@ def launch(
     signature, spec_values = kernel.signature, configuration.spec_values
     if kwargs and signature.specialization_ids:
         kwargs, spec_values = _split_keywords(kernel, kwargs, spec_values)
+        if spec_values is not configuration.spec_values:
+            generation = None  # the next launch may say other constants
     values = bind_arguments(signature, args, kwargs, kernel.name)
     constants, shapes = NO_CONSTANTS, ()
     if signature.has_composites:
@@ -109,10 +114,10 @@ def _begin(
     """Records what was prepared; by addresses where an array is larger than descriptors may cover.
 
     Args:
-        generation: `config.generation` from before what it stands for was read.
+        generation: `config.generation` from before what it stands for was read; None: this launch is no example.
         key: what `prepared` is kept under.
     """
-    if not spec:
+    if generation is not None:
         _shorten(configuration, prepared, values, generation)
     try:
         return prepared.record.launch(queue, values, events)
@@ -159,7 +164,7 @@ def _shorten(
     """Lets later launches like this one skip what depends only on kernel, range, device and options."""
     signature = configuration.kernel.signature
     has_each = signature.positional_count == len(signature.parameters) and not signature.has_composites
-    if not has_each or configuration.wait_events or configuration.spec_values:
+    if not has_each or configuration.wait_events or not _are_fixed(configuration.spec_values):
         return
     found = [configuration]
     # Arguments in memory say which device it is; without them only the queue does.
@@ -169,6 +174,11 @@ def _shorten(
     short = (generation, again)
     for each in found:
         each.short = short
+
+
+def _are_fixed(spec_values: Mapping[object, object] | None) -> bool:
+    """Whether specialization values are the same at the next launch: an array or a list may hold others by then."""
+    return not spec_values or _FIXED.issuperset(map(type, spec_values.values()))
 
 
 def _is_indirect(range_: object) -> bool:

@@ -60,3 +60,60 @@ def test_what_is_no_range_is_refused_each_time(device, range_):
     for _ in range(2):
         with pytest.raises(lp.NdRangeError):
             increment[range_](x)
+
+
+GAIN = lp.SpecializationId(lp.f32, 1.0)
+WEIGHTS = lp.SpecializationId(lp.FixedArray[lp.f32, 2])
+
+
+@lp.kernel
+def add_gain(x: lp.Array[lp.f32]):
+    x[lp.global_id(0)] += GAIN
+
+
+@lp.kernel
+def add_weights(x: lp.Array[lp.f32]):
+    x[lp.global_id(0)] += WEIGHTS[0] + WEIGHTS[1]
+
+
+@lp.kernel
+def add_parameter(x: lp.Array[lp.f32], *, step: lp.Spec[lp.f32] = 1.0):
+    x[lp.global_id(0)] += step
+
+
+@pytest.mark.parametrize("on_queue", [False, True])
+def test_kept_launches_with_constants_are_looked_up_once(device, monkeypatch, on_queue):
+    looked_up, bind = [], launch.bind_arguments
+    monkeypatch.setattr(launch, "bind_arguments", lambda *args: looked_up.append(1) or bind(*args))
+    x, queue = lp.zeros(64, device=device), lp.Queue(device)
+    two, three = add_gain[64].spec({GAIN: 2.0}), add_gain[64].spec({GAIN: 3})
+    for _ in range(4):
+        for kept in (two, three):
+            (kept.on(queue) if on_queue else kept)(x)
+    queue.wait()
+    assert np.all(x.numpy() == 20)
+    assert len(looked_up) == 2
+    add_gain[64](x)
+    assert np.all(x.numpy() == 21)
+
+
+def test_constants_that_change_in_place_are_looked_at_each_time(device):
+    x, weights = lp.zeros(64, device=device), np.ones(2, np.float32)
+    kept = add_weights[64].spec({WEIGHTS: weights})
+    for value in (1, 1, 3):
+        weights[0] = value
+        kept(x)
+    assert np.all(x.numpy() == 2 + 2 + 4)
+
+
+def test_constants_of_one_call_are_not_those_of_the_next(device):
+    x = lp.zeros(64, device=device)
+    kept = add_parameter[64]
+    for step in (2.0, 3.0, None, 2.0, None):
+        kept(x) if step is None else kept(x, step=step)
+    assert np.all(x.numpy() == 2 + 3 + 1 + 2 + 1)
+    ids = add_parameter.specialization_ids
+    kept = add_parameter[64].spec({ids["step"]: 10.0})
+    for step in (2.0, None, 3.0, None):
+        kept(x) if step is None else kept(x, step=step)
+    assert np.all(x.numpy() == 9 + 2 + 10 + 3 + 10)
