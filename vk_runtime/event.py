@@ -29,19 +29,20 @@ class Event(
     It is done when the queue's timeline reaches `value`.  Holding an event keeps its queue, not its arrays.
     """
 
-    __slots__ = ("__weakref__", "_queue", "timing", "value")
+    __slots__ = ("__weakref__", "timeline", "timing", "value")
 
     _instead = "wait for it, and pickle what its arrays hold"
 
     is_recorded = False
     """Whether it stands for a command of a graph, which runs at replays only."""
 
-    def __init__(self, queue: Queue | None = None, value: int = 0) -> None:
-        if queue is None:
+    def __init__(self, timeline: Timeline | None = None, value: int = 0) -> None:
+        if timeline is None:
             from .device_list import device
 
-            queue = device().default_queue
-        self._queue = queue
+            timeline = device().default_queue
+        self.timeline: Timeline = timeline
+        """What it waits for, together with `value`: its queue, but for events of other kinds."""
         self.value = value
         """Timeline value of the submission; 0 is done from the start."""
         self.timing: Timing | None = None
@@ -50,17 +51,15 @@ class Event(
     @property
     def queue(self) -> Queue:
         """The queue that it belongs to."""
-        return self._queue
+        from .queue import Queue
 
-    @property
-    def timeline(self) -> Timeline:
-        """What it waits for, together with `value`."""
-        return self._queue
+        assert isinstance(self.timeline, Queue), "events of other timelines say which queue is theirs"
+        return self.timeline
 
     @property
     def done(self) -> bool:
         """Whether the command has ended.  Submits it if it was only recorded, so polling makes progress."""
-        return self._queue.poll(self.value)
+        return self.timeline.poll(self.value)
 
     @property
     def info(self) -> EventInfo:
@@ -82,7 +81,7 @@ class Event(
             DeviceLostError: the driver lost the device.
         """
         try:
-            self._queue.wait_for(self.value)
+            self.timeline.wait_for(self.value)
         except Error as error:
             raise for_user(error)  # noqa: B904 - it is the same error
         return self
@@ -105,20 +104,20 @@ class Event(
                 "asyncio.wait takes tasks: asyncio.wait([asyncio.ensure_future(event), …]); asyncio.gather, "
                 "wait_for and await take events as they are"
             )
-        self._queue.watch(self.value, partial(function, self))
+        self.timeline.watch(self.value, partial(function, self))
 
     def __await__(self) -> Generator[Any, None, Self]:
-        queue = self._queue
+        timeline = self.timeline
         try:
             if not self.done:
                 yield from self._told_to_loop()
             with quiet():
-                queue.wait_for(self.value)  # takes no time any more, or says what came in between
-            if queue.has_reports:  # which only kernels have, and so lapilli's own queues
+                timeline.wait_for(self.value)  # takes no time any more, or says what came in between
+            if timeline.has_reports:
                 # The loop must go on while later launches of kernels that print run.
-                if last := queue.read_reports():
-                    yield from Event(queue, last)._told_to_loop()
-                queue.show_ended()
+                if last := timeline.read_reports():
+                    yield from Event(timeline, last)._told_to_loop()
+                timeline.show_ended()
         except Error as error:
             raise for_user(error)  # noqa: B904 - it is the same error
         return self
@@ -156,7 +155,7 @@ class Event(
         if timing is None:
             return 0.0
         begin, end = timing.of_host_ns
-        return end - begin + timing.elapsed_ticks * self._queue.timestamp_period_ns
+        return end - begin + timing.elapsed_ticks * self.queue.timestamp_period_ns
 
     @property
     def profiling_info(self) -> EventProfilingInfo:
@@ -190,4 +189,4 @@ class Event(
             raise missing_attribute(name, self)
 
     def __repr__(self) -> str:
-        return f"<lapilli.Event {self.value} of {self._queue!r}>"
+        return f"<lapilli.Event {self.value} of {self.timeline!r}>"

@@ -193,7 +193,7 @@ class LaunchRecord(KernelCommands):
             self._require_ranges(checked[0])
             return graph.add_launch(self, queue, args, checked, wait_events)
         event = _new_event(Event)
-        event._queue, event.value, event.timing = queue, 0, None
+        event.timeline, event.value, event.timing = queue, 0, None
         first = self._first
         if first is None:
             return event

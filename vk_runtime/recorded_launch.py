@@ -118,7 +118,7 @@ class RecordedLaunch:
         record = self.record
         logical = record.logical
         event = _new_event(Event)
-        event._queue, event.timing = queue, None
+        event.timeline, event.timing = queue, None
         is_locked = False
         try:
             for is_locked in record.locking:  # noqa: B007 - read in `finally`

@@ -275,7 +275,7 @@ class KeptLaunch(Batch):
             if queue.known is not known or not self.submit(queue, used, self._writes):
                 return None
             event = _new_event(Event)  # while the device is at work
-            event._queue, event.value, event.timing = queue, self.value, None
+            event.timeline, event.value, event.timing = queue, self.value, None
             if trace.active:
                 record.note_launch()
         finally:

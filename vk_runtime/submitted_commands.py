@@ -135,6 +135,13 @@ class SubmittedCommands(Handle):
         """Whether kernels that end may have something to tell those who wait."""
         return False
 
+    def read_reports(self) -> int:
+        """Returns 0: there is none; as `Queue.read_reports`, where kernels run."""
+        return 0
+
+    def show_ended(self) -> None:
+        """Does nothing, as there is nothing to show."""
+
     @abstractmethod
     def wait_for(self, value: int) -> None:
         """Waits until the timeline reaches `value`."""

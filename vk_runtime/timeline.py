@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -39,4 +39,16 @@ class Timeline(Protocol):
 
     def wait_for(self, value: int) -> None:
         """Waits until `value` is reached; Ctrl-C ends the wait."""
+        ...
+
+    def watch(self, value: int, function: Callable[[], object]) -> None:
+        """Calls `function` once `value` is reached: in a thread, or here where it is already."""
+        ...
+
+    def read_reports(self) -> int:
+        """Reads what kernels have reported; returns the value to wait for before `show_ended`, 0 for none."""
+        ...
+
+    def show_ended(self) -> None:
+        """Shows what kernels have reported whose launches have all ended; waits for nothing."""
         ...

@@ -7,7 +7,7 @@ with the launches that do, exactly as between two queues of the user (see `Comma
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import InvalidError
 from .barriers import transfer_barriers
@@ -17,7 +17,6 @@ from .event import Event
 if TYPE_CHECKING:
     from .device import Device
     from .queue import Queue
-    from .timeline import Timeline
 
 LEAST_BYTES = 1 << 20
 """Smallest copy that goes there: a smaller one is done before two queues have agreed about it."""
@@ -56,18 +55,13 @@ class TransferEvent(Event):
     __slots__ = ("_owner",)
 
     def __init__(self, owner: Queue, stream: TransferStream, value: int) -> None:
-        super().__init__(cast("Queue", stream), value)
+        super().__init__(stream, value)
         self._owner = owner
 
     @property
     def queue(self) -> Queue:
         """The queue that was asked for the copy."""
         return self._owner
-
-    @property
-    def timeline(self) -> Timeline:
-        """What it waits for, together with `value`."""
-        return self._queue
 
     def __repr__(self) -> str:
         return f"<lapilli.Event of a copy of {self._owner!r}>"

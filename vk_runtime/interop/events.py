@@ -13,7 +13,6 @@ from ..device import Device
 from ..event import Event
 from ..handle import living
 from ..headers import address_of, ffi, make
-from ..queue import Queue
 from ..watcher import Watcher, call
 from .handle_refs import given_out, share
 from .natives import Native, handle, native_int
@@ -42,6 +41,13 @@ class SemaphoreTimeline:
     def has_reports(self) -> bool:
         """False: no kernel of lapilli's ends there."""
         return False
+
+    def read_reports(self) -> int:
+        """Returns 0: there is none."""
+        return 0
+
+    def show_ended(self) -> None:
+        """Does nothing, as there is nothing to show."""
 
     def points(self, value: int) -> tuple[tuple[Any, int], ...]:
         """Returns the (VkSemaphore, value) pairs."""
@@ -101,7 +107,7 @@ class NativeEvent(Event):
     __slots__ = ()
 
     def __init__(self, timeline: SemaphoreTimeline) -> None:
-        super().__init__(cast("Queue", timeline), 1)
+        super().__init__(timeline, 1)
 
     @property
     def queue(self) -> NoReturn:
