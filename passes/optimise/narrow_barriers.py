@@ -20,11 +20,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import gpu, scf
+from xdsl.dialects import func, gpu, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ...ir.call_graph import Function, SymbolTables, has_body
 from ...ir.dialects.kernel import is_kernel
 from ...ir.dialects.kernel_atomic import AtomicOp
 from ...ir.dialects.kernel_image import IMAGE_NAMES
@@ -33,7 +34,7 @@ from ...ir.dialects.spirv.barrier import ControlBarrierOp
 from ...ir.dialects.spirv.enums import MemorySemantics, Scope, StorageClass
 from ...ir.dialects.spirv.types import PointerType
 from ...ir.narrowing import is_array_attribute
-from ...ir.walk import has_any
+from ...ir.walk import has_any, instances, operations
 from .effects import array_of, body_blocks, functions_of, is_pure_class
 
 _SHARED_ONLY = MemorySemantics.AcquireRelease | MemorySemantics.WorkgroupMemory
@@ -80,6 +81,7 @@ def narrow_barriers(function: Operation) -> None:
     if not is_kernel(function) or len(blocks) != 1 or not has_any(function, gpu.BarrierOp, ControlBarrierOp):
         return
     try:
+        _follow_calls(function)
         steps = list(_steps(blocks[0], blocks[0], ()))
     except _Unknown:
         return
@@ -94,6 +96,22 @@ def narrow_barriers(function: Operation) -> None:
             beside = in_loops.get(step.loops[0], {}) if step.loops else {}
             if not _is_needed(_joined(before[step.op], beside), _joined(after[step.op], beside), shown):
                 _replace(step.op)
+
+
+def _follow_calls(kernel: Operation) -> None:
+    """Raises `_Unknown` where a function that a kernel calls, directly or not, does what `_expect_known` refuses, or
+    nobody knows what it does.  The arrays that it touches are among the arguments of its call."""
+    symbols, seen, pending = SymbolTables(), set[Operation](), [kernel]
+    while pending:
+        for call in instances(pending.pop(), func.CallOp):
+            callee = symbols.resolve(call, call.callee)
+            if not isinstance(callee, Function) or not has_body(callee):
+                raise _Unknown
+            if callee not in seen:
+                seen.add(callee)
+                pending.append(callee)
+                for op in operations(callee.body):
+                    _expect_known(op)
 
 
 def _steps(block: Block, entry: Block, loops: tuple[Operation, ...]) -> Iterator[_Step]:
@@ -128,12 +146,9 @@ def is_shared_only(barrier: ControlBarrierOp) -> bool:
 
 def _accesses(op: Operation, entry: Block) -> Iterator[tuple[SSAValue, bool]]:
     """Yields the buffers that an operation, regions aside, touches, and whether it may write them."""
+    _expect_known(op)
     if is_pure_class(type(op)) or op.name in _WITHOUT_ACCESS:
         return
-    if op.name in IMAGE_NAMES or (op.name.startswith("spirv.") and not _is_private(op)):
-        raise _Unknown
-    if isinstance(op, AtomicOp) and op.order.data != "relaxed":
-        raise _Unknown  # it publishes what was stored before it
     for operand in op.operands:
         array, type_ = array_of(operand), operand.type
         if not isinstance(type_, MemRefType) or not isinstance(type_.memory_space, NoneAttr):
@@ -141,6 +156,17 @@ def _accesses(op: Operation, entry: Block) -> Iterator[tuple[SSAValue, bool]]:
         if not (isinstance(array, BlockArgument) and array.block is entry):
             raise _Unknown
         yield array, op.name not in _READS
+
+
+def _expect_known(op: Operation) -> None:
+    """Raises `_Unknown` for operations on images and of the spirv dialect, fences among them, and for atomics that
+    publish what was stored before them."""
+    if is_pure_class(type(op)) or op.name in _WITHOUT_ACCESS:
+        return
+    if op.name in IMAGE_NAMES or (op.name.startswith("spirv.") and not _is_private(op)):
+        raise _Unknown
+    if isinstance(op, AtomicOp) and op.order.data != "relaxed":
+        raise _Unknown
 
 
 def _is_private(op: Operation) -> bool:

@@ -27,7 +27,7 @@ ATOMIC = f""""kernel.atomic_rmw"(%f, %b, %i) <{{kind = "exchange", order = "ORDE
   : (f32, {ARRAY}, index) -> f32"""
 
 
-def barriers(body: str, a: str, b: str) -> list[str]:
+def barriers(body: str, a: str, b: str, helpers: str = "") -> list[str]:
     """The barriers of a kernel with two arrays, each ``all`` or ``shared`` by the memory that it orders."""
 
     def parameter(name: str, kind: str) -> str:
@@ -43,7 +43,8 @@ def barriers(body: str, a: str, b: str) -> list[str]:
       %s = memref.alloc() : {SHARED}
       {body}
       func.return
-    }}"""
+    }}
+    {helpers}"""
     module = parse_module(text, context=CONTEXT).module
     verify_module(module)
     for function in module.ops:
@@ -119,6 +120,29 @@ CASES = {
 def test_barriers(case: str) -> None:
     body, a, b, expected = CASES[case]
     assert barriers(body, a, b) == expected
+
+
+CALL = f"func.call @f(%b, %i, %f) : ({ARRAY}, index, f32) -> ()"
+HELPERS = {
+    "stores": (WRITE_B, ["shared"]),
+    "counts": (f"%o = {ATOMIC.replace('ORDER', 'relaxed')}", ["shared"]),
+    "publishes": (f"%o = {ATOMIC.replace('ORDER', 'release')}", ["all"]),
+    "fences": (FENCE, ["all"]),
+}
+
+
+@pytest.mark.parametrize("case", HELPERS)
+def test_what_helpers_order_is_seen(case: str) -> None:
+    body, expected = HELPERS[case]
+    arguments = f"%b : {ARRAY}, %i : index, %f : f32"
+    inner = f"func.func @g({arguments}) {{\n{body}\nfunc.return\n}}"
+    outer = f"func.func @f({arguments}) {{\n{CALL.replace('@f', '@g')}\nfunc.return\n}}"
+    assert barriers(f"{READ_A}\n{BARRIER}\n{CALL}", "read", "write", f"{inner}\n{outer}") == expected
+
+
+def test_functions_of_elsewhere_may_order_anything() -> None:
+    outside = f"func.func private @f({ARRAY}, index, f32)"
+    assert barriers(f"{BARRIER}\n{CALL}", "read", "write", outside) == ["all"]
 
 
 def test_helpers_keep_theirs() -> None:
