@@ -182,6 +182,7 @@ def compile_helper(
         helper.node = source.tree
         helper.append(create(func.ReturnOp, operands=leaves))
     note_lost_stores(helper, values)
+    _note_work_group_size(helper)
     move_all(helper.block, helper.prologue)
     symbol = module.unique_symbol(source.name)
     module.captures.functions[symbol] = source.function
@@ -197,6 +198,18 @@ def compile_helper(
     )
     module.functions.append(_function(helper, instance, types))
     return instance
+
+
+def _note_work_group_size(helper: FunctionBuilder) -> None:
+    """Adds a warning for a helper with `@lp.reqd_work_group_size`, which says something of launches alone."""
+    if (size := attributes_of(helper.source.function).reqd_work_group_size) is None:
+        return
+    written = ", ".join(map(str, size))
+    helper.warn(
+        helper.source.tree,
+        f"@lp.reqd_work_group_size({written}) does nothing on the helper '{helper.source.name}'; "
+        "put it on the kernels that call it",
+    )
 
 
 def _function(helper: FunctionBuilder, instance: HelperInstance, types: list[Attribute]) -> func.FuncOp:

@@ -263,7 +263,7 @@ def _images(
             env,
             mode=options.device_code_split,
             fixed_targets=options.fixed_targets,
-            separates_imports=True,
+            separates_callees=True,
             is_ours=True,
         )
         return found, captures

@@ -78,7 +78,7 @@ def analyse(
     *,
     mode: str = "auto",
     fixed_targets: Iterable[str] = (),
-    separates_imports: bool = False,
+    separates_callees: bool = False,
     is_ours: bool = False,
     of_passes: bool = False,
     inlines: bool = False,
@@ -91,7 +91,7 @@ def analyse(
         env: `optimisation_level` and `disabled_passes` are used, and `debug_info`: warnings say where then.
         mode: device code split, see `split_modules.SplitMode`.
         fixed_targets: targets of kernels that do not name their own.
-        separates_imports: see `split_modules.split`.
+        separates_callees: see `split_modules.split`.
         is_ours: whether our front end has just made the module: it is then verified only under ``config.verify``,
             as in our tests; what becomes of it passes SPIRV-Tools' validator anyway.
         of_passes: whether passes have run on it already, which write attributes that no input has.
@@ -133,7 +133,7 @@ def analyse(
     propagate(module, usage=usage)
     done("propagate-aspects", module)
     uses = {name: _explained(found, before[name]) for name, found in _uses_of_kernels(usage).items()}
-    images = split(module, mode, separates_imports=separates_imports, graph=usage.graph)
+    images = split(module, mode, separates_callees=separates_callees, graph=usage.graph)
     done("split-modules", ModuleOp([image.clone() for image in images]) if after_pass else module)
     for image in images:
         warnings += compute_requirements(image, with_locations=env.debug_info)

@@ -64,7 +64,7 @@ def split(
     module: ModuleOp,
     mode: str = "auto",
     *,
-    separates_imports: bool = False,
+    separates_callees: bool = False,
     graph: CallGraph | None = None,
 ) -> list[ModuleOp]:
     """Returns the image modules of `module`, in the order of their first entry points.
@@ -72,8 +72,9 @@ def split(
     Args:
         module: a top-level module; it is not changed.
         mode: ``auto``, ``per_kernel``, ``per_source`` or ``off``.
-        separates_imports: whether entry points that call different functions of other modules are kept apart as well:
-            what these need is found when they are linked, and must not keep the other kernels from running.
+        separates_callees: whether entry points are kept apart as well that call different functions of other modules,
+            or different ones that require another sub-group size: what these need is found later, when modules are
+            linked and by `compute-requirements`, and must not keep the other kernels from running.
         graph: the calls in `module`, where the caller knows them.
 
     Returns:
@@ -87,8 +88,10 @@ def split(
     groups: dict[Hashable, list[Function]] = {}
     graph = graph or CallGraph.of(module)
     for entry in entry_points(module):
-        imports = _imports(graph, entry) if separates_imports and not aspect.fixed_targets(entry) else None
-        key = _unit_of_division(entry, division), grouping_key(entry), imports
+        callees = (
+            _needing_more(graph, entry) if separates_callees and not aspect.fixed_targets(entry) else None
+        )
+        key = _unit_of_division(entry, division), grouping_key(entry), callees
         groups.setdefault(key, []).append(entry)
     symbols = SymbolTables()
     plans = [_plan(module, graph, roots, symbols) for roots in groups.values()]
@@ -105,8 +108,14 @@ def grouping_key(entry: Function) -> Hashable:
     return needs(entry), work_group_size, aspect.reqd_sub_group_size(entry)
 
 
-def _imports(graph: CallGraph, entry: Function) -> frozenset[Function]:
-    return frozenset(f for f in graph.reachable([entry]) if aspect.is_external(f) and not has_body(f))
+def _needing_more(graph: CallGraph, entry: Function) -> frozenset[Function]:
+    """Returns the functions that `entry` calls whose needs its own attributes may not say."""
+    expected = None, aspect.reqd_sub_group_size(entry)
+    return frozenset(
+        f
+        for f in graph.reachable([entry])
+        if (aspect.is_external(f) and not has_body(f)) or aspect.reqd_sub_group_size(f) not in expected
+    )
 
 
 def _unit_of_division(entry: Function, mode: SplitMode) -> Hashable:

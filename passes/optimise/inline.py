@@ -16,8 +16,9 @@ many bodies a function has, since the lowering limits the calls that a kernel co
 
 Left alone: functions of other modules and other translation units, recursion (an error of the lowering), functions with
 another level of optimisation or contraction than their caller, lapilli's own functions of work-groups, whose results
-are known to be uniform, and helpers that alone bring in an aspect of `PRE_OPTIMISATION_EXCLUDES`: what they use
-stays a requirement, however little of it is left.
+are known to be uniform, helpers that require a sub-group size of their own, which `compute-requirements` has to see,
+and helpers that alone bring in an aspect of `PRE_OPTIMISATION_EXCLUDES`: what they use stays a requirement, however
+little of it is left.
 
 Invariant: the operations run in the same order on the same values; locations are kept.
 """
@@ -167,6 +168,7 @@ class _Inliner:
             and all(
                 (name in callee.attributes) == (name in caller.attributes) for name in (NO_CONTRACTION, WIDE)
             )
+            and aspect.reqd_sub_group_size(callee) in (None, aspect.reqd_sub_group_size(caller))
             and self._uses_itself(caller, callee)
         )
 

@@ -212,7 +212,7 @@ def test_a_linked_function_does_not_keep_other_kernels_of_a_bundle_from_running(
         queue.submit(group(module.k))
 
 
-def test_only_what_is_linked_later_divides_a_unit_further():
+def test_only_what_is_found_later_divides_a_unit_further():
     from lapilli.ir.call_graph import entry_points, function_name
     from lapilli.ir.parse import parse_module
     from lapilli.passes.split_modules import split
@@ -227,13 +227,17 @@ def test_only_what_is_linked_later_divides_a_unit_further():
                 ("d", "", ""),
                 ("e", "func.call @one() : () -> ()", ', aspect.fixed_targets = ["lavapipe"]'),
                 ("f", "func.call @two() : () -> ()", ', aspect.fixed_targets = ["lavapipe"]'),
+                ("g", "func.call @sized() : () -> ()", ""),
+                ("h", "func.call @sized() : () -> ()", ", aspect.reqd_sub_group_size = 8 : i32"),
+                ("i", "", ", aspect.reqd_sub_group_size = 8 : i32"),
             ]
         )
         rest = """func.func private @one() attributes {aspect.external}
         func.func private @two() attributes {aspect.external}
+        func.func private @sized() attributes {aspect.reqd_sub_group_size = 8 : i32} { func.return }
         func.func private @helper() { func.call @one() : () -> () func.return }"""
         images = split(parse_module(kernels + rest).module, "off", **options)
         return ["".join(function_name(f) for f in entry_points(image)) for image in images]
 
-    assert entries() == ["abcd", "ef"]
-    assert entries(separates_imports=True) == ["ab", "c", "d", "ef"]
+    assert entries() == ["abcdg", "ef", "hi"]
+    assert entries(separates_callees=True) == ["ab", "c", "d", "ef", "g", "hi"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,16 @@ def fp64_helper(x: lp.f32):
 @lp.kernel
 def calls_fp64(out: lp.Array[lp.f32]):
     out[lp.global_id(0)] = fp64_helper(out[lp.global_id(0)])
+
+
+@lp.reqd_sub_group_size(4099)
+def wide_helper(x: lp.f32):
+    return x + 1.0
+
+
+@lp.kernel
+def calls_wide(out: lp.Array[lp.f32]):
+    out[lp.global_id(0)] = wide_helper(out[lp.global_id(0)])
 
 
 def refused(kernel, device, n=4) -> str:
@@ -168,6 +180,33 @@ def test_a_sub_group_size_that_the_device_lacks(device):
     own = device.info.sub_group_sizes[0]
     masked = device.masked(limits={"sub_group_sizes": ()})
     assert f"'{own}'" in refused(lp.reqd_sub_group_size(own)(fill), masked)
+
+
+@pytest.mark.behaviour("EXT-03", "RT-13")
+@pytest.mark.filterwarnings("ignore::lapilli.AspectWarning")  # once in the process; the test below wants it
+def test_the_sub_group_size_of_a_helper_counts_for_the_kernels_that_call_it_alone(device):
+    assert "required sub-group size of '4099'" in refused(calls_wide, device)
+    assert not lp.is_compatible(kernel=calls_wide, dev=device)
+    assert lp.is_compatible(kernel=fill, dev=device)  # of the same module
+    (image,) = lp.get_kernel_bundle(device.default_context, [device], state=lp.BundleState.INPUT, kernel=fill)
+    assert image.requirements.sub_group_sizes == ()
+
+
+def test_launches_warn_of_a_helper_with_a_sub_group_size_of_its_own():
+    text = (
+        "@lp.reqd_sub_group_size(8)\ndef eight(x):\n    return x + 1.0\n\n"
+        "@lp.kernel\ndef k(x: lp.Array[lp.f32]):\n    x[0] = eight(x[0])\n"
+    )
+    kernel = lp.kernel_from_source(text, name="k")
+    assert "reqd_sub_group_size = array<i32: 8>" in kernel.inspect("split")
+    with (
+        pytest.warns(lp.AspectWarning, match="'eight' has required sub-group size '8'"),
+        suppress(lp.KernelNotSupportedError),
+    ):
+        kernel[1](lp.zeros(1))
+    required = text.replace("@lp.kernel", "@lp.reqd_sub_group_size(8)\n@lp.kernel")
+    split = lp.kernel_from_source(required, name="k").inspect("split")
+    assert "reqd_sub_group_size = array<i32: 8>" in split and "func.call" not in split
 
 
 @pytest.mark.behaviour("RT-16")

@@ -1,4 +1,5 @@
-"""Statements that do nothing: functions that are not called, comparisons that look like stores. Both are warned of."""
+"""What does nothing and is warned of: functions that are not called, comparisons that look like stores, a launch's size
+at a helper."""
 
 from __future__ import annotations
 
@@ -45,3 +46,21 @@ def test_a_statement_that_does_nothing_is_warned_of(body: str, message: str) -> 
 )
 def test_other_statements_are_not(body: str) -> None:
     assert warned(body) == []
+
+
+def test_a_work_group_size_of_a_helper_is_warned_of() -> None:
+    text = """@lp.reqd_work_group_size(4, 2)
+def part(a):
+    return a
+
+@lp.kernel
+def sized_part(x: lp.Array[lp.f32]):
+    x[0] = part(x[0]) + part(x[1])
+"""
+    with pytest.warns(lp.KernelWarning) as caught:
+        lp.kernel_from_source(text, name="sized_part").inspect("ir")
+    (warning,) = caught
+    message = (
+        "@lp.reqd_work_group_size(4, 2) does nothing on the helper 'part'; put it on the kernels that call it"
+    )
+    assert message in str(warning.message)

@@ -59,10 +59,20 @@ def test_functions_of_functions_are_inlined_into_them_first(after):
         "attributes {kernel.uniform_results}",
         "attributes {kernel.library}",
         'attributes {aspect.unit = "another"}',
+        "attributes {aspect.reqd_sub_group_size = 16 : i32}",
     ],
 )
 def test_functions_with_rules_of_their_own_stay(after, attributes):
     assert "func.call @f" in after("inline", KERNEL + function(SHORT, attributes))
+
+
+def test_a_sub_group_size_stays_where_the_caller_does_not_require_it(after):
+    sized = function(SHORT, "attributes {aspect.reqd_sub_group_size = 16 : i32}")
+    kernel = "{gpu.kernel, aspect.reqd_sub_group_size = %s}"
+    assert "func.call" not in after("inline", KERNEL.replace("{gpu.kernel}", kernel % "16 : i32") + sized)
+    assert "func.call @f" in after("inline", KERNEL.replace("{gpu.kernel}", kernel % "8 : i32") + sized)
+    named = function(SHORT, 'attributes {aspect.reqd_sub_group_size = "primary"}')
+    assert "func.call" not in after("inline", KERNEL + named)
 
 
 def test_exports_and_declarations_stay(after):
