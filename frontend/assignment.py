@@ -336,7 +336,12 @@ def declare_annotated(fb: FunctionBuilder, node: ast.AnnAssign) -> None:
             "LP2012",
             hint="leave it out: the name is another one of that array",
         )
-    annotation = fb.evaluate(_unquoted(node.annotation))
+    written = _unquoted(node.annotation)
+    if isinstance(written, ast.Name) and fb.is_local(written.id):
+        message = f"'{written.id}' is a variable of this function, and no annotation"
+        hint = f"write the type, or give it its name around the function: {written.id} = lp.f32"
+        raise fb.error(node.annotation, message, "LP2012", hint=hint)
+    annotation = fb.evaluate(written)
     obj = annotation.obj if isinstance(annotation, Static) else None
     scalar = scalar_of(obj)
     kind: VariableType | None = scalar

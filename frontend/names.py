@@ -8,7 +8,7 @@ import types as python_types
 
 import numpy as np
 
-from ..ir.errors import closest
+from ..ir.errors import CompileError, closest
 from ..ir.stream import Manipulator, Stream
 from .builtins import BUILTINS, BuiltinFunction
 from .captured_objects import captured, whole_number
@@ -164,13 +164,7 @@ def _variable(fb: FunctionBuilder, name: str, node: ast.Name) -> Value:
     if bound is not None and not isinstance(bound, Unset):
         return bound
     if bound is None or bound.where is None:
-        hint = f"assign '{name}' first"
-        is_known = fb.source.resolve(name) is not MISSING
-        if not is_known and not _is_assigned(fb, name):
-            raise fb.error(node, f"unknown name '{name}'", "LP2031", hint=_unknown_hint(fb, name))
-        if is_known:
-            hint += f"; the '{name}' around the kernel is another, and a constant: pass what changes as an argument"
-        raise fb.error(node, f"variable '{name}' is read before it is assigned", "LP2038", hint=hint)
+        raise _never_set(fb, name, node)
     path = f" {bound.path}" if bound.path else ""
     note = fb.source.diagnostic(bound.where, f"'{name}' is not assigned here{path}", severity="note")
     raise fb.error(
@@ -183,12 +177,40 @@ def _variable(fb: FunctionBuilder, name: str, node: ast.Name) -> Value:
     )
 
 
-def _is_assigned(fb: FunctionBuilder, name: str) -> bool:
-    """Whether a variable is given a value anywhere; ``x[0] = v`` only stores into what it has."""
-    return any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        for node in ast.walk(fb.source.tree)
+def _never_set(fb: FunctionBuilder, name: str, node: ast.Name) -> CompileError:
+    """Returns what is wrong where a variable has no value on any path yet."""
+    is_known = fb.source.resolve(name) is not MISSING
+    assignment = _first_assignment(fb, name)
+    if assignment is None and not is_known:
+        return fb.error(node, f"unknown name '{name}'", "LP2031", hint=_unknown_hint(fb, name))
+    if assignment is None:
+        return fb.error(
+            node,
+            f"'{name}' is a constant from around the kernel, and cannot be written",
+            "LP2038",
+            hint="pass what changes as an argument, an lp.Array",
+        )
+    if not is_known:
+        message, hint = f"variable '{name}' is read before it is assigned", f"assign '{name}' first"
+        return fb.error(node, message, "LP2038", hint=hint)
+    where = "makes it a variable of the whole function: the one around the kernel is hidden"
+    return fb.error(
+        node,
+        f"'{name}' is read before line {assignment.lineno} assigns it",
+        "LP2038",
+        hint="call the variable something else; what a kernel changes, it is given as an argument",
+        notes=[fb.source.diagnostic(assignment, f"this assignment {where}", severity="note")],
     )
+
+
+def _first_assignment(fb: FunctionBuilder, name: str) -> ast.Name | None:
+    """Returns where a variable is given a value; ``x[0] = v`` only stores into what it has."""
+    found = (
+        node
+        for node in ast.walk(fb.source.tree)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+    )
+    return min(found, key=lambda node: (node.lineno, node.col_offset), default=None)
 
 
 def _kind(node: ast.AST) -> str:

@@ -160,8 +160,8 @@ def _written_type(fb: FunctionBuilder, written: Any, node: ast.Subscript) -> Val
         if isinstance(value, Scalar) and value.const is None:
             raise fb.error(
                 part,
-                f"the lengths of {ast.unparse(node.value)} are known when the kernel is compiled, found a "
-                f"{describe(value)} that is not",
+                f"the lengths of {ast.unparse(node.value)} are known when the kernel is compiled, found "
+                f"a value ({describe(value)}) that is not",
                 "LP2018",
                 hint="write a literal, a captured number or an lp.Const; lp.private.array(n, lp.f32) takes "
                 "specialization constants, too",

@@ -45,6 +45,7 @@ _BUILTIN = {
     "type": "a.dtype is the type of an array's elements",
     "complex": "use a vector of two: lp.f32x2",
     "str": "print formats values; kernels have no strings",
+    **dict.fromkeys(("bin", "hex", "oct"), 'print formats numbers: print(f"{n:#x}"), print(f"{n:032b}")'),
     "open": "files are read on the host; pass their data as an array",
     "input": "pass values as arguments",
 }
@@ -152,7 +153,7 @@ _OTHERS = frozenset(("_operator", "cupy", "math", "numpy", "random", "time"))
 """Packages whose functions kernels cannot call."""
 _OF_NUMBERS = {
     **dict.fromkeys(("astype", "cast", "to"), "convert with the type's name: lp.i32(x)"),
-    **dict.fromkeys(("item", "real", "value", "x"), "it is a number as it stands"),
+    **dict.fromkeys(("copy", "item", "real", "value", "x"), "it is a number as it stands"),
     "bit_count": "write lp.popcount(n)",
     "bit_length": "write 32 - lp.clz(n)",
     "is_integer": "write x == lp.math.floor(x)",
