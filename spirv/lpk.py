@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -139,16 +140,25 @@ class BlobTable:
         return b"".join(self._parts)
 
 
+def _own_name() -> str:
+    package = __name__.rpartition(".spirv.")[0]
+    return f"lapilli {getattr(sys.modules.get(package), '__version__', '')}".rstrip()
+
+
 def to_bytes(
     kernels: Sequence[KernelRecord],
     constants: Sequence[ConstantRecord],
     images: Sequence[ImageRecord],
     blobs: BlobTable,
-    producer: str = "lapilli",
+    producer: str | None = None,
 ) -> bytes:
-    """Returns a file.  Equal arguments give equal bytes."""
+    """Returns a file.  Equal arguments give equal bytes.
+
+    Args:
+        producer: what the header says wrote it; None: this lapilli, with its version.
+    """
     header = LpkHeader(
-        producer=producer,
+        producer=producer if producer is not None else _own_name(),
         kernels=tuple(kernels),
         constants=tuple(constants),
         images=tuple(images),

@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from ..vk_runtime.driver_report import DriverManifest, driver_manifests
+from ..vk_runtime.driver_report import DriverManifest, driver_manifests, shadowed_manifests
 from ..vk_runtime.headers import NULL, ffi, text_of, version_tuple
 from ..vk_runtime.instance import VALIDATION_LAYER, enumerate_all
 from ..vk_runtime.loader import (
@@ -98,7 +98,8 @@ def _validation_layer(entry: EntryPoint) -> Finding:
 
 
 def _drivers() -> tuple[Finding, ...]:
-    findings = tuple(map(_driver, driver_manifests()))
+    # A second wrong variable is found now, not when the first one is unset.
+    findings = tuple(map(_driver, (*driver_manifests(), *shadowed_manifests())))
     has_replaced_search = any(os.environ.get(name) for name in _REPLACING_VARIABLES)
     if has_replaced_search or any(finding.status == "ok" for finding in findings):
         return findings

@@ -92,12 +92,13 @@ def load_module(path: Path) -> ModuleType:
     """Executes a Python file as an import would and returns the module; `InvalidError` says what it raised.
 
     Its folder is searched for modules that it imports while it runs.  A file of a package is that package's module,
-    so that its relative imports are found.
+    so that its relative imports are found; ``__init__.py`` is the package itself.
     """
     folder, name = path.resolve().parent, path.stem
     root = folder
     while (root / "__init__.py").exists() and root.name.isidentifier():
         root, name = root.parent, f"{root.name}.{name}"
+    name = name.removesuffix(".__init__")
     searched = [str(root), str(folder)] if root != folder else [str(folder)]
     sys.path[:0] = searched
     try:
@@ -113,13 +114,15 @@ def load_module(path: Path) -> ModuleType:
 
 
 def _executed(path: Path, name: str) -> ModuleType:
-    package = name.rpartition(".")[0]
-    if package:
-        importlib.import_module(package)
+    parent = name.rpartition(".")[0]
+    if parent:
+        importlib.import_module(parent)
         imported = sys.modules.get(name)  # by the package's own __init__.py
         if imported is not None and Path(imported.__file__ or "").resolve() == path.resolve():
             return imported
-    spec = importlib.util.spec_from_file_location(name, path)
+    is_package = path.name == "__init__.py" and name != path.stem
+    searched = [str(path.resolve().parent)] if is_package else None
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=searched)
     if spec is None or spec.loader is None:
         raise InvalidError(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)

@@ -66,6 +66,8 @@ class FileContents:
     """``lpk``, ``table`` or ``spv``."""
     images: tuple[ImageContents, ...]
     spec_constants: tuple[ConstantContents, ...] = ()
+    producer: str = ""
+    """What wrote a bundle file, with its version."""
 
     @property
     def kernels(self) -> dict[str, tuple[int, ...]]:
@@ -124,7 +126,9 @@ def _of_bundle_file(file: LpkFile) -> FileContents:
         )
         for record in header.constants
     )
-    return FileContents(file=file.where, kind="lpk", images=images, spec_constants=constants)
+    return FileContents(
+        file=file.where, kind="lpk", images=images, spec_constants=constants, producer=header.producer
+    )
 
 
 def _default(record: ConstantRecord) -> str:

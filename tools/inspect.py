@@ -59,6 +59,8 @@ def print_contents(contents: FileContents) -> None:
     if contents.shared_callees:
         rows = [(printable(callee), _listed(images)) for callee, images in contents.shared_callees.items()]
         print_table(console, ("shared function", "images"), rows)
+    if contents.producer:
+        click.echo(f"written by {printable(contents.producer)}")
     for image in contents.images:
         if image.problem:
             click.echo(printable(f"image {image.number}: {image.problem}"), err=True)

@@ -60,16 +60,27 @@ def driver_manifests() -> tuple[DriverManifest, ...]:
 
 def _manifest_paths() -> Iterator[tuple[Path, str]]:
     replacing = next((name for name in _MANIFEST_VARIABLES if os.environ.get(name)), None)
-    for name in (_ADDING_VARIABLE,) if replacing is None else (replacing,):
-        for entry in filter(None, os.environ.get(name, "").split(os.pathsep)):
-            path = Path(entry)
-            if path.is_dir():
-                yield from ((item, name) for item in sorted(path.glob("*.json")))
-            else:
-                yield path, name
+    yield from _paths_named_by(replacing or _ADDING_VARIABLE)
     if replacing is None and sys.platform == "linux":
         for folder in _manifest_folders():
             yield from ((item, str(folder)) for item in sorted(folder.glob("*.json")))
+
+
+def _paths_named_by(variable: str) -> Iterator[tuple[Path, str]]:
+    for entry in filter(None, os.environ.get(variable, "").split(os.pathsep)):
+        path = Path(entry)
+        if path.is_dir():
+            yield from ((item, variable) for item in sorted(path.glob("*.json")))
+        else:
+            yield path, variable
+
+
+def shadowed_manifests() -> tuple[DriverManifest, ...]:
+    """Returns what is named by variables that the loader looks at when useless ones in front of them are unset."""
+    useless = misleading_variables()
+    return tuple(
+        _read_manifest(path, origin) for name in useless[1:] for path, origin in _paths_named_by(name)
+    )
 
 
 def _manifest_folders() -> Iterator[Path]:
@@ -110,7 +121,7 @@ def diagnosis(records: Sequence[DriverRecord]) -> str:
         lines.append(f"  {title}: {record.library or '-'}: {record.status}: {record.reason}")
         if record.source == "loader" and record.status != "missing":
             lines += _manifest_lines()
-    lines += ["to repair this, either", *(f"  unset {name}" for name in _misleading_variables())]
+    lines += ["to repair this, either", *(f"  unset {name}" for name in misleading_variables())]
     lines += [
         f"  as root: {INSTALL_DRIVER}",
         f"  or:      {INSTALL_EMBEDDED}",
@@ -119,13 +130,18 @@ def diagnosis(records: Sequence[DriverRecord]) -> str:
     return "\n".join(lines)
 
 
-def _misleading_variables() -> list[str]:
-    """Variables that keep the loader from the drivers of the machine: they name only what cannot be used."""
-    found: dict[str, bool] = {}
-    for manifest in driver_manifests():
-        if manifest.origin in _MANIFEST_VARIABLES:
-            found[manifest.origin] = found.get(manifest.origin, True) and bool(manifest.problem)
-    return [name for name, is_useless in found.items() if is_useless]
+def misleading_variables() -> list[str]:
+    """Variables that keep the loader from the drivers of the machine: they name only what cannot be used.
+
+    The loader looks at the first one alone, so the next one counts only where that is to be unset.
+    """
+    found: list[str] = []
+    for name in filter(os.environ.get, _MANIFEST_VARIABLES):
+        named = [_read_manifest(path, origin) for path, origin in _paths_named_by(name)]
+        if not named or not all(manifest.problem for manifest in named):
+            break
+        found.append(name)
+    return found
 
 
 def _manifest_lines() -> list[str]:

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 from click.testing import CliRunner
 
+import lapilli as lp
 from lapilli.tools.inspect import command, printable
 
 from .hostile import joined, split
@@ -49,9 +50,11 @@ def test_a_bundle_file(project):
     file = project.folder / "kernels.lpk"
     project.build("-o", file)
     text = shown(file)
+    assert text.endswith(f"written by lapilli {lp.__version__}\n")
     for word in ("scaled", "doubled", "fp64", "FACTOR", "TILE", "2.0", "bytes", "spirv"):
         assert word in text
     data = json.loads(shown(file, "--json"))
+    assert data["producer"] == f"lapilli {lp.__version__}"
     assert data["kind"] == "lpk" and len(data["images"]) == 2
     assert data["kernels"][f"{project.name}.doubled"] == [1]
     assert data["images"][1]["aspects"] == ["fp64"]

@@ -71,6 +71,14 @@ def test_a_variable_that_names_no_file_is_to_be_unset() -> None:
     assert "\n  unset VK_DRIVER_FILES\n" in done.stdout
 
 
+def test_every_variable_that_is_in_the_way_is_named_at_once() -> None:
+    require_loader()
+    wrong = {"VK_DRIVER_FILES": "/nowhere/icd.json", "VK_ICD_FILENAMES": "/nowhere/old.json"}
+    done = run(**wrong, LAPILLI_SWIFTSHADER="")
+    assert "!!  driver /nowhere/old.json: there is no such file" in done.stdout
+    assert "\n  unset VK_DRIVER_FILES\n  unset VK_ICD_FILENAMES\n" in done.stdout
+
+
 def test_piped_output_has_neither_colours_nor_boxes() -> None:
     done = run(VK_DRIVER_FILES="/nowhere/icd.json", LAPILLI_SWIFTSHADER="", FORCE_COLOR="")
     assert "\x1b" not in done.stdout

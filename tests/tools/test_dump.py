@@ -203,3 +203,19 @@ def test_a_package_that_imports_the_file_has_it_once(tmp_path: Path) -> None:
     path = folder / "kernels.py"
     path.write_text("import lapilli as lp\n@lp.kernel\ndef scale(x: lp.Array[lp.f32]):\n    x[0] = 2.0\n")
     assert load_module(path) is sys.modules["importing_for_dump.kernels"]
+
+
+def test_a_package_s_own_file_is_executed_once_as_the_package(tmp_path: Path) -> None:
+    package, log = tmp_path / "itself_for_dump", tmp_path / "log"
+    (package / "inner").mkdir(parents=True)
+    (package / "scales.py").write_text("SCALE = 2.0\n")
+    text = (
+        f"with open({str(log)!r}, 'a') as log:\n    log.write(__name__ + ' ')\n"
+        "import lapilli as lp\nfrom {dots}scales import SCALE\n\n"
+        "@lp.kernel\ndef scale(x: lp.Array[lp.f32]):\n    x[0] = x[0] * SCALE\n"
+    )
+    for folder, dots in ((package, "."), (package / "inner", "..")):
+        (folder / "__init__.py").write_text(text.format(dots=dots))
+    assert "2.000000e+00" in dump(f"{package / '__init__.py'}:scale", "ir")
+    assert "2.000000e+00" in dump(f"{package / 'inner' / '__init__.py'}:scale", "ir")
+    assert log.read_text().split() == ["itself_for_dump", "itself_for_dump.inner"]
