@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 READS_BEFORE_DEFINING = 200
 """So often fields of a class are read without it, which takes as long as defining it."""
 
+FREQUENT_READS = 2
+"""A class that was read so often is worth defining where nothing else is to be done."""
+
 _importing = threading.Lock()
 """No `RLock`: a finaliser or signal handler that compiles a kernel may come within, where all is deferred already."""
 _defining = threading.RLock()
@@ -297,6 +300,18 @@ def _define(cls: Any) -> None:
                 for name, value in _accessors(_deferred[kind]).items():
                     setattr(kind, name, value)
                 del _deferred[kind]
+
+
+def define_frequent() -> bool:
+    """Defines a class of operations whose fields were read a few times; returns whether there was one.
+
+    For whoever has time to spare: the next kernel reads them again, as often.
+    """
+    kind = next((kind for kind, found in tuple(_deferred.items()) if found.reads >= FREQUENT_READS), None)
+    if kind is None:
+        return False
+    _define(kind)
+    return True
 
 
 def _accessors(deferred: _Deferred) -> dict[str, Any]:

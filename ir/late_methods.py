@@ -59,9 +59,14 @@ class LateMethod:
             made = self._compile(stand_in, kind)
         return made(owner, *args, **kwargs)
 
-    def compile_if_frequent(self, stand_in: object, owner: type) -> bool:
-        """Compiles the method if it was called a few times and is not compiled yet; returns whether it did."""
-        if self._made is not None or self._served < FREQUENT_CALLS:
+    @property
+    def is_made(self) -> bool:
+        """Whether the method is compiled."""
+        return self._made is not None
+
+    def compile_if_frequent(self, stand_in: object, owner: type, calls: int) -> bool:
+        """Compiles the method if it was called so often and is not compiled yet; returns whether it did."""
+        if self._made is not None or self._served < calls:
             return False
         self._compile(stand_in, owner)
         return True
@@ -81,16 +86,13 @@ _called: Final[list[tuple[LateMethod, object, type]]] = []
 """Those that were called, with what stands for each and the class of its object."""
 
 
-def compile_frequent() -> bool:
-    """Compiles a method that was called a few times, the first such one; returns whether there was one.
+def compile_frequent(calls: int = FREQUENT_CALLS) -> bool:
+    """Compiles a method that was called so often, the first such one; returns whether there was one.
 
     For whoever has time to spare: the next kernel calls it again, as often.
     """
-    while _called:
-        late, stand_in, owner = _called.pop(0)
-        if late.compile_if_frequent(stand_in, owner):
-            return True
-    return False
+    _called[:] = [entry for entry in _called if not entry[0].is_made]
+    return any(late.compile_if_frequent(stand_in, owner, calls) for late, stand_in, owner in _called)
 
 
 def _replace(owners: tuple[type, ...], name: str, old: object, new: Callable[..., Any]) -> None:

@@ -51,10 +51,38 @@ def test_a_first_loop_barrier_or_atomic_imports_nothing_more():
     assert run.stdout.split() == []
 
 
+def test_no_step_imports_two_modules():
+    """Whoever waits for the device is kept by one step at most."""
+    program = """
+    import sys
+    import lapilli as lp
+    from lapilli.frontend import rest_of_compiler
+    from lapilli.frontend.compile import compile_kernels, load_compiler
+    from lapilli.ir.target_env import TargetEnv
+
+    load_compiler()
+    text = "@lp.kernel\\ndef k(x: lp.Array[lp.f32]):\\n    x[lp.global_id(0)] += 1.0\\n"
+    compile_kernels([lp.kernel_from_source(text)], TargetEnv(loop_iteration_cap=65535, pairs_rounds=True), rank=1)
+    rest_of_compiler.compile_frequent = rest_of_compiler.define_frequent = lambda *_: False
+    seen, steps = set(sys.modules), []
+    def note():
+        steps.append([name for name in set(sys.modules) - seen if name.startswith(("lapilli.", "xdsl."))])
+        seen.update(sys.modules)
+        return True
+    rest_of_compiler.use_the_wait(note, lambda: True, lambda: None)
+    print(max(map(len, steps)), sum(map(len, steps)) > 40, [step for step in steps if len(step) > 1])
+    """
+    run = subprocess.run(
+        (sys.executable, "-c", textwrap.dedent(program)), capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "1 True []"
+
+
 @pytest.fixture(autouse=True)
 def nothing_to_compile(monkeypatch):
     """What other tests have called is compiled elsewhere."""
-    monkeypatch.setattr(rest_of_compiler, "compile_frequent", lambda: False)
+    monkeypatch.setattr(rest_of_compiler, "compile_frequent", lambda *_: False)
+    monkeypatch.setattr(rest_of_compiler, "define_frequent", lambda: False)
 
 
 def test_methods_that_were_called_are_compiled_before_anything_is_imported(monkeypatch):
@@ -68,6 +96,27 @@ def test_methods_that_were_called_are_compiled_before_anything_is_imported(monke
     assert imported == []
     rest_of_compiler.use_the_wait(lambda: next(answers), *turn(threading.RLock()))
     assert imported == ["..first"]
+
+
+def test_what_was_called_and_read_seldom_waits_for_the_imports(monkeypatch):
+    monkeypatch.setattr(rest_of_compiler, "cpu_count", lambda: 2)
+    done: list[object] = []
+    methods, classes = [1], [1]
+
+    def compile_frequent(calls: int = 4) -> bool:
+        done.append(calls)
+        return calls == rest_of_compiler.SELDOM_CALLS and bool(methods and methods.pop())
+
+    def define_frequent() -> bool:
+        done.append("define")
+        return bool(classes and classes.pop())
+
+    monkeypatch.setattr(rest_of_compiler, "compile_frequent", compile_frequent)
+    monkeypatch.setattr(rest_of_compiler, "define_frequent", define_frequent)
+    monkeypatch.setattr(rest_of_compiler, "import_module", lambda name, _: done.append(name))
+    monkeypatch.setattr(rest_of_compiler, "_pending", ["xdsl.first"])
+    rest_of_compiler.use_the_wait(lambda: True, *turn(threading.RLock()))
+    assert done == [4, "xdsl.first", 4, 1, 4, 1, "define", 4, 1, "define"]
 
 
 def test_imports_end_when_the_device_is_done(monkeypatch):

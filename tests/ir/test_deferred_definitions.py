@@ -114,12 +114,18 @@ def test_methods_that_were_called_a_few_times_are_compiled_where_there_is_time(
         class Derived(Late):
             """Inherits everything."""
 
-    stands_in = Late.__init__, Late.__repr__
+    stands_in, seldom = (Late.__init__, Late.__repr__), Late.__eq__
     made = [Derived(number) for number in range(FREQUENT_CALLS)]
     assert repr(made[0]).endswith("Derived(n=0)")
     assert (Late.__init__, Late.__repr__) == stands_in
     assert late_methods.compile_frequent() and not late_methods.compile_frequent()
     assert Late.__init__ is not stands_in[0] and Late.__repr__ is stands_in[1]
+    # One that was called too seldom is looked at again: at its 17th call a launch would wait for it.
+    for _ in range(FREQUENT_CALLS):
+        assert not late_methods.compile_frequent() and Late.__eq__ is seldom
+        assert made[0] == made[0]
+    assert late_methods.compile_frequent() and Late.__eq__ is not seldom
+    assert late_methods.compile_frequent(1) and not late_methods.compile_frequent(1)
     assert (Derived(7).n, Late.__init__.__qualname__) == (7, f"{Late.__qualname__}.__init__")
 
 

@@ -34,11 +34,18 @@ from xdsl.parser import Parser
 from xdsl.traits import Commutative, Pure
 from xdsl.utils.exceptions import PyRDLError, PyRDLOpDefinitionError, VerifyException
 
+from lapilli.ir import deferred_operations as deferred_operations_module
 from lapilli.ir import deferred_operations as module
 from lapilli.ir.config import config
 from lapilli.ir.create import create
 from lapilli.ir.deferred_attributes import own_attributes
-from lapilli.ir.deferred_operations import READS_BEFORE_DEFINING, deferred_operations, import_deferred
+from lapilli.ir.deferred_operations import (
+    FREQUENT_READS,
+    READS_BEFORE_DEFINING,
+    deferred_operations,
+    define_frequent,
+    import_deferred,
+)
 
 FORMAT = "$value `:` type($value) `->` type($result) `kind` $kind (`,` `flag` $flag^)? attr-dict"
 
@@ -125,6 +132,19 @@ def test_create_leaves_the_class_until_somebody_looks_into_the_operation(use: st
         at_once = create(make(FORMAT), (value,), (i32,))
         assert str(op) == str(at_once) and ": i32 -> i32 kind" in str(op)
     assert not is_deferred(kind)
+
+
+def test_a_class_that_was_read_is_defined_where_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deferred_operations_module, "_deferred", {})
+    with deferred_operations():
+        kind, other = make(), make()
+    value = AnyOp(result_types=[i32]).results[0]
+    op = create(kind, (value,), (i32,))
+    assert [op.value for _ in range(FREQUENT_READS - 1)] == [value] * (FREQUENT_READS - 1)
+    assert not define_frequent()
+    assert op.value is value
+    assert define_frequent() and not is_deferred(kind) and is_deferred(other)
+    assert op.value is value and not define_frequent()
 
 
 def test_a_class_verifies_as_its_deferred_parent_does() -> None:
