@@ -41,7 +41,8 @@ def get_kernel_id(kernel: object) -> KernelId:
     """Returns the identity of a kernel of the application.
 
     Args:
-        kernel: a kernel function, its module-qualified name, or its ``name=`` where that is unambiguous.
+        kernel: a kernel function, its module-qualified name, or its ``name=`` or function's name where that is
+            unambiguous.
 
     Raises:
         UnknownKernelError: there is no kernel of that name.

@@ -77,7 +77,7 @@ _HOST_CODES: dict[str, str] = {
     "LP1001": "No kernel has that name. A name is the one given as name=, or the module-qualified name.",
     "LP1002": (
         "A kernel was called without a launch range. A kernel runs once for every work-item, so it "
-        "needs their number: k[n](…), k[(rows, columns)](…) or k[lp.NdRange(global_, local)](…)."
+        "needs their number: k[n](…), k[(rows, columns)](…) or k[lp.NdRange(global_, local_)](…)."
     ),
     "LP1003": (
         "A work-item function such as lp.global_id was called on the host. It has a meaning only "

@@ -59,28 +59,28 @@ class NdRange:
 
     global_: int | tuple[int, ...]
     """Total number of work-items in each dimension."""
-    local: int | tuple[int, ...]
+    local_: int | tuple[int, ...]
     """Number of work-items of a work-group in each dimension; divides `global_`."""
 
     if TYPE_CHECKING:
 
-        def __init__(self, global_: int | tuple[int, ...], local: int | tuple[int, ...]) -> None: ...
+        def __init__(self, global_: int | tuple[int, ...], local_: int | tuple[int, ...]) -> None: ...
 
     else:
 
-        def __init__(self, global_, local=None, *others):
+        def __init__(self, global_, local_=None, *others):
             if others:
                 raise NdRangeError(
-                    f"lp.NdRange(global_, local) takes two ranges, found {2 + len(others)}; "
+                    f"lp.NdRange(global_, local_) takes two ranges, found {2 + len(others)}; "
                     "a range of several dimensions is a tuple, lp.NdRange((64, 64), (8, 8)), and none has an offset"
                 )
-            if local is None:
+            if local_ is None:
                 raise NdRangeError(
-                    f"lp.NdRange(global_, local): expected the size of a work-group too, lp.NdRange({global_!r}, 64); "
+                    f"lp.NdRange(global_, local_): expected the size of a work-group too, lp.NdRange({global_!r}, 64); "
                     f"without one the range is the number of work-items alone, kernel[{global_!r}](…)"
                 )
             object.__setattr__(self, "global_", global_)
-            object.__setattr__(self, "local", local)
+            object.__setattr__(self, "local_", local_)
 
     def get_global_range(self) -> Range:
         """Returns the number of work-items in each dimension; `global_range` is the same.
@@ -96,7 +96,7 @@ class NdRange:
         Raises:
             NdRangeError: it is none: not 1 to 3 integers of at least 1.
         """
-        return Range(*normalise_local_size(self.local))
+        return Range(*normalise_local_size(self.local_))
 
     def get_group_range(self) -> Range:
         """Returns the number of work-groups in each dimension; `group_range` is the same.
@@ -114,7 +114,7 @@ class NdRange:
 
     @property
     def __lapilli_key__(self) -> object:
-        global_, local = exact_key(self.global_), exact_key(self.local)
+        global_, local = exact_key(self.global_), exact_key(self.local_)
         return None if global_ is None or local is None else (NdRange, global_, local)
 
 
@@ -147,7 +147,7 @@ def launch_range(value: object, *, limit: int = INDEX_LIMIT) -> LaunchRange:
     if not isinstance(value, NdRange):
         return LaunchRange(normalise_range(value, limit=limit))
     extents = normalise_range(value.global_, what="global range", limit=limit)
-    local = normalise_local_size(value.local)
+    local = normalise_local_size(value.local_)
     if len(local) != len(extents):
         raise NdRangeError(
             f"lp.NdRange: global range {extents} has {len(extents)} dimensions, local range {local} has "
@@ -243,7 +243,7 @@ def _integers(value: object, what: str) -> tuple[int, ...]:
         if len(parts) == 2 and all(isinstance(part, tuple) for part in parts):  # CuPy's (blocks), (threads)
             raise NdRangeError(
                 f"{what} {parts!r}: expected 1 to {MAX_DIMENSIONS} integers, found two tuples; work-items in all and "
-                "of a work-group are lp.NdRange(global_, local)"
+                "of a work-group are lp.NdRange(global_, local_)"
             )
         return tuple(_integer(part, what, whole) for part in parts)
     return (_integer(value, what, value),)

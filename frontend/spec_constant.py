@@ -34,7 +34,10 @@ _symbols: weakref.WeakValueDictionary[str, SpecializationId] = weakref.WeakValue
 _ids: weakref.WeakSet[SpecializationId] = weakref.WeakSet()
 """The program's ids; those that nobody has asked for their symbol have claimed none."""
 
-_ASSIGNMENT = r"\s*(\w+)\s*(?::[^=]*)?=\s*(?:\w+\.)*SpecializationId\("
+_ASSIGNMENT = (
+    r"\s*(?:(?:try|else|finally)\s*:\s*)?(?!try\b|else\b|finally\b)(\w+)\s*(?::[^=]*)?=\s*"
+    r"(?:\w+\.)*SpecializationId\("
+)
 """A regular expression, compiled for the first id: a line that assigns a new id to a variable."""
 
 

@@ -39,7 +39,9 @@ class ThisModule:
         return any(self._images(module, ctx, state) for state in BUNDLE_STATES)
 
     def has_module_in(self, ctx: Context, state: BundleState) -> bool:
-        """Returns whether `get` returns a bundle for the calling module."""
+        """Returns whether `get` returns a bundle for the calling module; False for `BundleState.SOURCE`."""
+        if state is BundleState.SOURCE and isinstance(ctx, Context):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return False
         return bool(self._images(_calling_module(), ctx, state))
 
     def _images(self, module: str, ctx: Context, state: BundleState) -> list[DeviceImage]:

@@ -236,17 +236,16 @@ def find_id(what: str, kernel: object) -> KernelId:
 
 
 def kernel_named(what: str, name: str) -> KernelFunction:
-    """Returns the kernel of a name: its module-qualified name, or ``name=`` where that is unambiguous.
+    """Returns the kernel of a name: its module-qualified name, or a short one (`kernels_called`) that is no other's.
 
     Raises:
         UnknownKernelError: there is none; the text lists names that are alike.
         InvalidError: several have it.
     """
+    from ..vk_runtime.bundle_kernels import kernels_called
+
     kernels = all_kernels()
-    qualified = [kernel for kernel in kernels if kernel.qualified_name == name]
-    if qualified:
-        return _meant(qualified)
-    named = [kernel for kernel in kernels if kernel.name == name]
+    named = kernels_called(kernels, name)
     candidates = sorted({kernel.qualified_name for kernel in named})
     if len(candidates) > 1:
         raise InvalidError(

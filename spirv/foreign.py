@@ -192,7 +192,7 @@ def _names(symbols: Sequence[LinkageSymbol]) -> tuple[str, ...]:
 def _build_error(label: str, findings: Sequence[str]) -> BuildError:
     lines = [f"{label}: error: {finding}" for finding in findings]
     return BuildError(
-        f"{label} is no valid module for {DEFAULT_TARGET_ENV}:\n" + "\n".join(f"  {line}" for line in lines),
+        f"{label} is no valid module for {DEFAULT_TARGET_ENV}:\n" + "\n".join(lines),
         code="LP2103",
         diagnostics=[Diagnostic(line) for line in lines],
     )

@@ -4,13 +4,41 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ..ir.errors import InvalidError, UnknownKernelError
 from .kernel_id import KernelId, given_id, no_kernel, no_name
 
 if TYPE_CHECKING:
     from .bundle_image import DeviceImage
+
+
+class Named(Protocol):
+    """What has a kernel's names: a `KernelId`, a kernel function."""
+
+    @property
+    def name(self) -> str:
+        """``name=``, or the function's."""
+        ...
+
+    @property
+    def qualified_name(self) -> str:
+        """The module-qualified name of the function."""
+        ...
+
+
+NamedT = TypeVar("NamedT", bound=Named)
+
+
+def kernels_called(kernels: Iterable[NamedT], name: str) -> list[NamedT]:
+    """Returns the kernels that a name means: its module-qualified name, else its name, else its function's own name,
+    which ``name=`` replaced."""
+    known = list(kernels)
+    return (
+        [kernel for kernel in known if kernel.qualified_name == name]
+        or [kernel for kernel in known if kernel.name == name]
+        or [kernel for kernel in known if kernel.qualified_name.rpartition(".")[2] == name]
+    )
 
 
 def find_kernel(
@@ -34,7 +62,7 @@ def find_kernel(
         if found is None:
             raise no_kernel(what, kernel)
         return found if found in ids else None
-    named = [id_ for id_ in ids if id_.qualified_name == kernel] or [id_ for id_ in ids if id_.name == kernel]
+    named = kernels_called(ids, kernel)
     if not named:  # kernels of one name in one module: an image numbers them
         called = {image.id_of(kernel) for image in images}
         named = [id_ for id_ in ids if id_ in called]
@@ -112,7 +140,7 @@ def bound_to(qualified_name: str) -> object:
 def stands_for(kernel: object, id_: KernelId) -> bool:
     """Returns whether a user's value stands for a kernel; a name may stand for others too."""
     if isinstance(kernel, str):
-        return kernel in (id_.qualified_name, id_.name)
+        return bool(kernels_called((id_,), kernel))
     return given_id(kernel) is id_
 
 

@@ -37,7 +37,7 @@ class GroupedRange(Protocol):
         ...
 
     @property
-    def local(self) -> object:
+    def local_(self) -> object:
         """Work-items of a work-group."""
         ...
 
@@ -179,7 +179,7 @@ def _range(info: KernelInfo, value: object) -> tuple[tuple[int, ...], tuple[int,
         return padded(info, normalise_range(value)), None
     extents, local = (
         normalise_range(value.global_, "global range"),
-        normalise_range(value.local, "local range"),
+        normalise_range(value.local_, "local range"),
     )
     if len(extents) != len(local):
         raise NdRangeError(

@@ -293,11 +293,11 @@ class Device(
 
         return default_context(self)
 
-    def ext_oneapi_can_compile(self, language: object) -> bool:
+    def ext_oneapi_can_compile(self, lang: object) -> bool:
         """Returns whether it can have kernels of a source language; False for languages that nobody knows."""
         from .source_language import can_compile
 
-        return can_compile(self, language)
+        return can_compile(self, lang)
 
     def image_support(self, format: ImageFormat | str, ndim: int = 2) -> ImageSupport:
         """Returns what it does with images of a format: whether kernels read, filter and write them, and how large they

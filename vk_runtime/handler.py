@@ -54,39 +54,39 @@ class Handler(
 
     # Kernel bundles
 
-    def use_kernel_bundle(self, bundle: KernelBundle) -> None:
+    def use_kernel_bundle(self, kb: KernelBundle) -> None:
         """Takes the group's kernel from an executable bundle, and from nowhere else.
 
         Raises:
             TypeError: it is no bundle, or not executable.
             InvalidError: another context than the queue's, a second bundle, or constants set under the SYCL 2020 name.
         """
-        self.use_module(bundle)
+        self.use_module(kb)
 
-    def use_module(self, bundle: KernelBundle, selector: Selector | None = None) -> None:
+    def use_module(self, kb: KernelBundle, selector: Selector | None = None) -> None:
         """Does what `use_kernel_bundle` does.
 
         Args:
-            bundle: executable.
+            kb: executable.
             selector: gets the bundle's device images and returns the one to take kernels from.
         """
         self._require_open()
         from .group_launch import executable_bundle
 
-        executable_bundle(bundle)
-        if bundle.context is not self._queue.context:
+        executable_bundle(kb)
+        if kb.context is not self._queue.context:
             raise InvalidError(
                 "use_kernel_bundle: the kernel bundle belongs to another context than the queue; make the queue with "
                 "lp.Queue(context=kb.context)"
             )
-        if self._bundle is not None and self._bundle != bundle:
+        if self._bundle is not None and self._bundle != kb:
             raise InvalidError(
                 "use_kernel_bundle: expected one kernel bundle in a command group, found a second; join them first"
             )
         if selector is not None and not callable(selector):  # pyright: ignore[reportUnnecessaryComparison]
             raise ConstraintError(f"use_module(…, selector=…) expects a function, found {selector!r}")
-        self._constants.bind(bundle)
-        self._bundle = bundle
+        self._constants.bind(kb)
+        self._bundle = kb
         self._selector = selector if selector is not None else self._selector
 
     # Specialization constants

@@ -20,7 +20,7 @@ Selector = Callable[[Sequence[Any]], object]
 class SingleTask:
     """The range of ``single_task``: one work-item, in a group of its own."""
 
-    global_ = local = 1
+    global_ = local_ = 1
 
     def __repr__(self) -> str:
         return "a single task"

@@ -75,7 +75,7 @@ def test_a_bound_bundle_gives_kernel_and_values(context, queue, out, use):
     for value in (20, 30, None):
         bundle = built(context, values={} if value is None else {A: value})
         with queue.submit() as h:
-            getattr(h, use)(bundle)
+            getattr(h, use)(kb=bundle)
             h.parallel_for(8, read, out, more=1)
         found.append(out.numpy().tolist())
     assert found == [[21] * 8, [31] * 8, [11] * 8]

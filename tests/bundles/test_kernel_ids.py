@@ -98,6 +98,38 @@ del made, bundle
 """)
 
 
+@pytest.mark.behaviour("KID-01")
+def test_a_kernel_with_a_name_is_found_by_its_functions_name_too(fresh):
+    fresh("""
+@lp.kernel(name="given")
+def a(x: lp.Array[lp.f32]): x[0] = 1.0
+@lp.kernel(name="c")
+def b(x: lp.Array[lp.f32]): x[0] = 1.0
+@lp.kernel(name="d")
+def c(x: lp.Array[lp.f32]): x[0] = 1.0
+class Other:
+    @lp.kernel(name="e")
+    def a2(x: lp.Array[lp.f32]): x[0] = 1.0
+    @lp.kernel(name="f")
+    def c2(x: lp.Array[lp.f32]): x[0] = 1.0
+class Same:
+    @lp.kernel(name="g")
+    def c2(x: lp.Array[lp.f32]): x[0] = 1.0
+
+bundle = lp.get_kernel_bundle(context, state=EXECUTABLE)
+for name, kernel in {"a": a, "given": a, "__main__.a": a, "c": b, "d": c, "a2": Other.a2}.items():
+    assert lp.get_kernel_id(name) is kernel.kernel_id, name
+    assert bundle.has_kernel(name) and bundle.get_kernel(name) == bundle.get_kernel(kernel), name
+for ask in (lp.get_kernel_id, bundle.get_kernel):
+    try:
+        ask("c2")
+    except lp.InvalidError as error:
+        assert "Other.c2" in str(error) and "Same.c2" in str(error)
+    else:
+        raise AssertionError("c2 is the function of two kernels")
+""")
+
+
 def test_a_kernel_that_is_defined_anew_replaces_the_old_one(fresh):
     fresh("""
 source = "@lp.kernel\\ndef k(x: lp.Array[lp.f32]): x[lp.global_id(0)] = {}\\n"

@@ -50,6 +50,15 @@ def test_what_is_said_to_be_there_can_be_had(device, context):
     assert not lp.this_module.has_module_in(masked, INPUT)
 
 
+@pytest.mark.behaviour("IMG-10")
+def test_no_module_is_in_state_source(context):
+    assert lp.this_module.has_module_in(context, lp.BundleState.SOURCE) is False
+    with pytest.raises(lp.InvalidError, match="have no state SOURCE"):
+        lp.this_module.get(context, lp.BundleState.SOURCE)
+    with pytest.raises(TypeError):
+        lp.this_module.has_module_in(None, lp.BundleState.SOURCE)  # type: ignore[arg-type]
+
+
 @pytest.mark.behaviour("IMG-10", "IMG-11")
 def test_a_module_that_only_exports_functions_has_nothing_executable(context, make_module):
     unit = make_module(

@@ -93,6 +93,8 @@ def test_an_nd_range_has_the_getters_of_sycl() -> None:
     assert found.get_local_range() == found.local_range == Range(2, 3)
     assert found.get_group_range() == found.group_range == Range(2, 2)
     assert NdRange(64, 16).group_range == (4,)
+    assert (by_name := NdRange(global_=64, local_=16)) == NdRange(64, 16)
+    assert (by_name.global_, by_name.local_) == (64, 16)
     with pytest.raises(NdRangeError, match="rounded up it is 12"):
         NdRange(10, 4).get_group_range()
 
@@ -111,7 +113,7 @@ def test_launch_range() -> None:
         (NdRange(4, 32), "rounded up it is 32; a range counts work-items, not work-groups"),
         (
             ((4,), (32,)),
-            r"found two tuples; work-items in all and of a work-group are lp\.NdRange\(global_, local\)",
+            r"found two tuples; work-items in all and of a work-group are lp\.NdRange\(global_, local_\)",
         ),
         (NdRange((4, 7), (2, 3)), r"range \(4, 7\) is no multiple .* \(2, 3\); rounded up it is \(4, 9\)"),
         (NdRange(8, 0), "local range 0: expected 1 or more, found 0 in dimension 0"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import gc
+import linecache
 import math
 import pickle
 import textwrap
 from fractions import Fraction
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -219,6 +221,26 @@ def test_local_id_has_the_name_of_the_variable_that_it_is_assigned_to() -> None:
     assert isinstance(TILE, SpecializationId)
     scope = test_local_id_has_the_name_of_the_variable_that_it_is_assigned_to.__qualname__
     assert (TILE.name, TILE.symbol) == ("TILE", f"{__name__}.{scope}.<locals>.TILE")
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("try: made = lp.SpecializationId(t.u32, 16)", "made"),
+        ("finally: made: object = SpecializationId(t.u32)", "made"),
+        ("try: made = list(x for x in [SpecializationId(type=t.u32)])[0]", "<line 3>"),
+    ],
+)
+def test_id_on_the_line_of_a_try_has_the_name_of_its_variable(line: str, name: str) -> None:
+    before, after = ("try: pass", "") if line.startswith("finally") else ("", "finally: pass")
+    lines = [
+        f"{text}\n"
+        for text in ("def make():", f"    {before}", f"    {line}", f"    {after}", "    return made")
+    ]
+    linecache.cache["<lines of a try>"] = (len("".join(lines)), None, lines, "<lines of a try>")
+    namespace: dict[str, Any] = {"t": t, "lp": lp, "SpecializationId": SpecializationId, "__name__": __name__}
+    exec(compile("".join(lines), "<lines of a try>", "exec"), namespace)
+    assert namespace["make"]().name == name
 
 
 def test_id_without_a_name_learns_it_from_the_kernel_that_captures_it() -> None:

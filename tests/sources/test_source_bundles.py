@@ -49,6 +49,7 @@ def test_each_language_says_what_it_takes(context, language):
 @pytest.mark.behaviour("SRC-03")
 def test_what_a_device_can_compile(device):
     assert device.ext_oneapi_can_compile(Language.SPIRV) is True
+    assert device.ext_oneapi_can_compile(lang=Language.SPIRV) is True
     assert device.ext_oneapi_can_compile("SPIRV") is False
     assert device.ext_oneapi_can_compile(enum.Enum("Other", "X").X) is False
     assert not device.masked(without=[lp.Aspect.ONLINE_COMPILER]).ext_oneapi_can_compile(Language.SPIRV)
@@ -223,6 +224,7 @@ void main() { value = BASE + ADDED; }
         (Language.PYTHON, "x = (\n", [":1:5", "never closed"]),
         (Language.SPIRV_ASM, "OpCapability Shader\nOpNonsense\n", [":2:", "OpNonsense"]),
         (Language.SPIRV_ASM, "OpCapability Shader\n", ["SPIR-V"]),
+        (Language.SPIRV_ASM, "", ["one OpMemoryModel", "at least one capability"]),
         (Language.SPIRV_ASM, "OpCapability Shader\n; \udcff\n", [":2:3:", "no character"]),
         (Language.MLIR, "func.func @k() {\n  what.is_this\n}", [":2:3"]),
         (Language.GLSL, "#version 450\nvoid main() {\n  x = 1;\n  y = 2;\n}\n", [":3:", "'x'"]),
@@ -237,6 +239,7 @@ def test_a_build_error_has_the_whole_log(device, built, capfd, language, source,
     assert caught.value.errc is lp.Errc.BUILD
     assert all(text in str(caught.value) for text in texts)
     assert all(text in caught.value.log for text in texts)
+    assert caught.value.log in str(caught.value)
     assert log.text == ""
     with pytest.raises(lp.BuildError) as without:  # nothing asks for a log
         built(language, source)
