@@ -1,6 +1,7 @@
 """Python's builtins inside of kernels: ``range len min max abs round divmod pow ord``.
 
-``print`` is compiled by `printing`, ``enumerate`` and ``zip`` by `iterators`.
+``print`` is compiled by `printing`, ``enumerate``, ``zip`` and ``reversed`` by `iterators`, ``sum``, ``any`` and
+``all`` by `sequences`.
 
 ``int float bool`` are conversions (see `calls`).
 """
@@ -61,6 +62,10 @@ BUILTINS: dict[str, BuiltinFunction] = {
         "zip",
         "print",
         "ord",
+        "reversed",
+        "sum",
+        "any",
+        "all",
     )
 }
 """By name."""
@@ -94,6 +99,10 @@ _SIGNATURES = {
     "abs": "write abs(x)",
     "len": "write len(a)",
     "ord": 'write ord("a")',
+    "sum": "write sum(values) or sum(values, start)",
+    "any": "write any((a, b))",
+    "all": "write all((a, b))",
+    "reversed": "write reversed(values)",
 }
 
 

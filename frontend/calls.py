@@ -48,6 +48,7 @@ _INTEGER_RESULTS = ("floor", "ceil", "trunc")
 
 KEYWORDS: dict[str, tuple[str, ...]] = {
     "builtins.enumerate": ("start",),
+    "builtins.sum": ("start",),
     "builtins.zip": ("strict",),
     "group_barrier": ("scope",),
     "mem_fence": ("scope", "order"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from xdsl.dialects import arith
 
-from .arithmetic import common_type, logical_not, operand_value
+from .arithmetic import binary, common_type, logical_not, operand_value
 from .branches import select_values
 from .composite_arrays import element_at, is_array, shape_of
 from .composites import value_type
@@ -20,7 +20,19 @@ from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, ir_type
 from .struct_types import StructType
 from .types import bf16
-from .values import Composite, FixedArray, Scalar, Static, Tuple, Value, constant, describe, number_hint
+from .values import (
+    Array,
+    Composite,
+    FixedArray,
+    RangeValue,
+    Scalar,
+    Static,
+    Tuple,
+    Value,
+    constant,
+    describe,
+    number_hint,
+)
 from .vector_operators import by_component
 from .work_item_values import IdType
 
@@ -123,11 +135,13 @@ def compare(fb: FunctionBuilder, operator: ast.cmpop, left: Value, right: Value,
     """Emits one comparison.
 
     Raises:
-        CompileError: ``is``, ``in`` of what is no tuple, or operands that are no numbers.
+        CompileError: ``is``, ``in`` of what is no tuple and no range, or operands that are no numbers.
     """
     name = type(operator).__name__
     if name in ("In", "NotIn") and isinstance(right, Tuple) and not isinstance(right, Composite):
         return _is_among(fb, name, left, right, node)
+    if name in ("In", "NotIn") and isinstance(left, Scalar) and isinstance(right, RangeValue):
+        return _is_in_range(fb, name, left, right, node)
     if name in ("Is", "IsNot") and (_is_none(left) or _is_none(right)):
         return constant((_is_none(left) and _is_none(right)) == (name == "Is"))
     if name not in SYMBOLS:
@@ -136,9 +150,11 @@ def compare(fb: FunctionBuilder, operator: ast.cmpop, left: Value, right: Value,
             raise fb.error(node, f"kernels have no operator '{word}'", "LP2030", hint="use ==")
         raise fb.error(
             node,
-            f"operator '{word}' looks into a tuple, found {describe(right)}",
+            f"operator '{word}' looks into a tuple or a range, found {describe(right)}",
             "LP2030",
-            hint="write low <= x < high for a range, a loop for an array",
+            hint="go through an array in a loop"
+            if isinstance(right, Array)
+            else "any(v == x) looks into a vector or a fixed array",
         )
     if isinstance(left, Tuple) and isinstance(right, Tuple) and name in ("Eq", "NotEq"):
         by_method = _by_method(fb, operator, left, right, node)  # of an item
@@ -174,27 +190,41 @@ def _compare_static(fb: FunctionBuilder, name: str, left: Static, right: Static,
 def _compare_tuples(fb: FunctionBuilder, name: str, left: Tuple, right: Tuple, node: ast.AST) -> Scalar:
     if len(left.items) != len(right.items):
         return constant(name == "NotEq")
-    result = constant(True)
     items = zip(left.items, right.items, strict=True)
     pairs = (pair for item in items for pair in _elements(fb, *item, node))
-    for a, b in pairs:
-        equal = compare(fb, ast.Eq(), a, b, node)
-        if result.const is True:
-            result = equal
-        elif result.const is None and equal.const is not True:
-            result = Scalar(BOOL, fb.emit(arith.AndIOp, [result.ssa, fb.ssa(equal)], ir_type(BOOL)))
+    result = all_of(fb, [compare(fb, ast.Eq(), a, b, node) for a, b in pairs])
     return result if name == "Eq" else logical_not(fb, result)
 
 
 def _is_among(fb: FunctionBuilder, name: str, left: Value, right: Tuple, node: ast.AST) -> Scalar:
     """Compares with every item of a tuple: ``c in (a, b)``."""
-    result = constant(False)
-    for item in right.items:
-        equal = compare(fb, ast.Eq(), left, item, node)
-        if result.const is False or equal.const is True:
-            result = equal
-        elif result.const is None and equal.const is None:
-            result = Scalar(BOOL, fb.emit(arith.OrIOp, [result.ssa, fb.ssa(equal)], ir_type(BOOL)))
+    result = any_of(fb, [compare(fb, ast.Eq(), left, item, node) for item in right.items])
+    return result if name == "In" else logical_not(fb, result)
+
+
+def _is_in_range(fb: FunctionBuilder, name: str, left: Scalar, right: RangeValue, node: ast.AST) -> Scalar:
+    """Compares with the ends of a range, and where its step leaves numbers out, the distance with the step."""
+    step = right.step.const
+    if not left.type.is_integer or not isinstance(step, int):
+        found = "a step that is known at run time only" if left.type.is_integer else describe(left)
+        raise fb.error(
+            node,
+            f"operator 'in' looks for an integer in a range of known step, found {found}",
+            "LP2030",
+            hint="compare with the ends: low <= x < high",
+        )
+    first, last = ("GtE", "Lt") if step > 0 else ("LtE", "Gt")
+    truths = [
+        compare_scalars(fb, first, left, right.start, node),
+        compare_scalars(fb, last, left, right.stop, node),
+    ]
+    if abs(step) > 1:
+        ends = (left, right.start) if step > 0 else (right.start, left)
+        distance = binary(fb, "Sub", *ends, node)
+        rest = binary(fb, "Mod", distance, constant(abs(step)), node)
+        assert isinstance(rest, Scalar)
+        truths.append(compare_scalars(fb, "Eq", rest, constant(0), node))
+    result = all_of(fb, truths)
     return result if name == "In" else logical_not(fb, result)
 
 
@@ -208,6 +238,32 @@ def _elements(fb: FunctionBuilder, left: Value, right: Value, node: ast.AST) -> 
     for index in np.ndindex(*shape):
         path = [constant(i) for i in index]
         yield element_at(fb, left, path), element_at(fb, right, path)
+
+
+def any_of(fb: FunctionBuilder, truths: Iterable[Scalar]) -> Scalar:
+    """Returns whether one of some bools is true; nothing is emitted for those that are known."""
+    return _joined(fb, truths, arith.OrIOp, decisive=True)
+
+
+def all_of(fb: FunctionBuilder, truths: Iterable[Scalar]) -> Scalar:
+    """Returns whether all of some bools are true; nothing is emitted for those that are known."""
+    return _joined(fb, truths, arith.AndIOp, decisive=False)
+
+
+def _joined(
+    fb: FunctionBuilder,
+    truths: Iterable[Scalar],
+    operation: type[arith.OrIOp | arith.AndIOp],
+    *,
+    decisive: bool,
+) -> Scalar:
+    result = constant(not decisive)
+    for truth in truths:
+        if truth.const is decisive or result.const is (not decisive):
+            result = truth
+        elif result.const is None and truth.const is None:
+            result = Scalar(BOOL, fb.emit(operation, [fb.ssa(result), fb.ssa(truth)], ir_type(BOOL)))
+    return result
 
 
 def compare_scalars(fb: FunctionBuilder, name: str, left: Scalar, right: Scalar, node: ast.AST) -> Scalar:

@@ -279,7 +279,7 @@ def condition(fb: FunctionBuilder, value: Value, node: ast.AST) -> Scalar:
             node,
             f"a condition is a number or a bool, found {describe(value)}",
             "LP2033",
-            hint="test its components, or choose by component with lp.select"
+            hint="write any(v) or all(v), or choose by component with lp.select"
             if is_vector
             else number_hint(value),
         )

@@ -49,7 +49,7 @@ _FILES = {
     "group_functions": "group group_library",
     "bitcasts": "bitcast",
     "intrinsic_functions": "select shuffle",
-    "iterators": "builtins.enumerate builtins.zip",
+    "iterators": "builtins.enumerate builtins.reversed builtins.zip",
     "local_arrays": "local private",
     "math_functions": "math",
     "math_integers": (
@@ -59,7 +59,7 @@ _FILES = {
     "math_mixing": (
         "math.fma math.mix math.clamp math.smoothstep math.step math.sign math.fract math.degrees math.radians"
     ),
-    "math_sequences": "math.prod",
+    "sequences": "math.prod builtins.all builtins.any builtins.sum",
     "sub_groups": "sub_group",
     "vectors": "math.dot math.length math.dist math.normalize math.cross",
 }

@@ -116,7 +116,7 @@ def _with_bounds(value: RangeValue, convert: Callable[[Value], Value]) -> RangeV
     """Returns a range with its start, stop and step converted, in this order."""
     start, stop, step = (convert(bound) for bound in (value.start, value.stop, value.step))
     assert isinstance(start, Scalar) and isinstance(stop, Scalar) and isinstance(step, Scalar)
-    return RangeValue(start, stop, step, value.is_static)
+    return RangeValue(start, stop, step, value.is_static, value.is_reversed)
 
 
 def rebuilt(shape: Value, results: Iterator[SSAValue] | None, arguments: list[Value]) -> Value:

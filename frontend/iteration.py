@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
+from .arithmetic import binary
 from .checks import check_step
 from .composite_arrays import is_array, shape_of
 from .conversions import CMPI, adapt
@@ -70,7 +71,10 @@ def run_time_rounds(
         CompileError: as `range_rounds`.
     """
     if isinstance(value, RangeValue):
-        return None if value.is_static else (range_rounds(fb, value, node), lambda number: number)
+        if value.is_static:
+            return None
+        rounds = range_rounds(fb, value, node)
+        return rounds, _mirrored(fb, rounds, node) if value.is_reversed else lambda number: number
     if not isinstance(value, Array | Elements) and shape_of(value) is None:
         return None
     from .iterators import elements  # few kernels loop over arrays
@@ -80,6 +84,23 @@ def run_time_rounds(
         return None
     positions = RangeValue(constant(0), found.count, constant(1))
     return range_rounds(fb, positions, node), found.item
+
+
+def _mirrored(fb: FunctionBuilder, rounds: Rounds, node: ast.expr) -> Callable[[Scalar], Value]:
+    """Returns what turns the numbers of a range of step 1 or -1 round: their sum with it is that of the ends.
+
+    The sum wraps around where it does not fit, and the difference wraps back.
+    """
+    ends = binary(fb, "Add", rounds.start, rounds.stop, node)
+    down = (rounds.type.is_signed and rounds.step.const == -1) or rounds.step.const == rounds.type.maximum
+    ends = binary(fb, "Add" if down else "Sub", ends, constant(1), node)
+
+    def mirrored(number: Scalar) -> Value:
+        result = binary(fb, "Sub", ends, number, node)
+        assert isinstance(result, Scalar)
+        return replace(result, bounds=rounds.bounds)
+
+    return mirrored
 
 
 def range_rounds(fb: FunctionBuilder, value: RangeValue, node: ast.expr) -> Rounds:
@@ -246,6 +267,7 @@ def iterable_items(fb: FunctionBuilder, value: Value, node: ast.expr) -> Sequenc
     known = _known_range(value.start, value.stop, value.step) if isinstance(value, RangeValue) else None
     if known is not None:
         _count_rounds(fb, _length(known), node)
+        known = known[::-1] if isinstance(value, RangeValue) and value.is_reversed else known
     items = _items(fb, value, known, node)
     if known is None:
         _count_rounds(fb, len(items), node)

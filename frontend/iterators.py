@@ -1,4 +1,4 @@
-"""``enumerate``, ``zip`` and the elements of arrays, as for loops run over them.
+"""``enumerate``, ``zip``, ``reversed`` and the elements of arrays, as for loops run over them.
 
 Things whose length is known are unrolled.  Loops over arrays are loops over positions that read each element when its
 round begins, so that they see what earlier rounds have stored.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 
 from .arithmetic import binary
 from .array_elements import array_extent, element_at
@@ -17,7 +18,7 @@ from .dispatch import intrinsic
 from .function_builder import FunctionBuilder
 from .iteration import iterable_items
 from .part_memory import ElementPart, load_place
-from .values import Array, Elements, Image, Iteration, Scalar, Tuple, Value, constant
+from .values import Array, Elements, Image, Iteration, RangeValue, Scalar, Tuple, Value, constant
 
 
 def elements(fb: FunctionBuilder, value: Value, node: ast.expr) -> Elements | None:
@@ -67,6 +68,41 @@ def compile_enumerate(fb: FunctionBuilder, node: ast.Call, arguments: list[Value
         return Tuple((number, found.item(index)))
 
     return Elements(found.count, numbered)
+
+
+@intrinsic("builtins.reversed")
+def compile_reversed(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
+    """Compiles ``reversed(x)`` of a range, an array, or a thing of known length."""
+    expect_count(fb, node, arguments, "reversed", 1, 1)
+    (value,) = arguments
+    if isinstance(value, RangeValue):
+        return _reversed_range(fb, value, node)
+    found = elements(fb, value, node.args[0])
+    if found is None:
+        return Iteration(tuple(reversed(iterable_items(fb, value, node.args[0]))))
+    last = binary(fb, "Sub", found.count, constant(1), node)
+
+    def from_end(index: Scalar) -> Value:
+        position = binary(fb, "Sub", last, index, node)
+        assert isinstance(position, Scalar)
+        return found.item(position)
+
+    return Elements(found.count, from_end)
+
+
+def _reversed_range(fb: FunctionBuilder, value: RangeValue, node: ast.Call) -> RangeValue:
+    bounds = (value.start, value.stop, value.step)
+    if all(bound.is_weak and bound.const is not None for bound in bounds) and not value.is_static:
+        turned = range(*(int(bound.const or 0) for bound in bounds))[::-1]
+        return RangeValue(constant(turned.start), constant(turned.stop), constant(turned.step))
+    if value.step.const not in (1, -1) and not value.is_static:
+        raise fb.error(
+            node.args[0],
+            "reversed takes ranges of step 1 or -1, and of other steps those of literals",
+            "LP2051",
+            hint="count the rounds: for k in range(n), with i = start + (n - 1 - k) * step",
+        )
+    return replace(value, is_reversed=not value.is_reversed)
 
 
 @intrinsic("builtins.zip")

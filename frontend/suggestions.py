@@ -31,10 +31,6 @@ _ATOMIC = {
     "or": "lp.atomic.or_(a, i, v)",
 }
 _BUILTIN = {
-    "sum": IN_A_LOOP,
-    "any": "join the conditions with or; lp.group.any asks a work-group",
-    "all": "join the conditions with and; lp.group.all asks a work-group",
-    "reversed": "count down: range(n - 1, -1, -1)",
     "sorted": "sort on the host, or write the sort as loops",
     "map": "write a loop",
     "filter": "write a loop with an if",
@@ -225,14 +221,10 @@ _OF_VECTORS = {"norm": "length", "normalized": "normalize", "magnitude": "length
 
 def vector_member_hint(name: str) -> str | None:
     """Returns what to write instead of a method of a vector, None where lapilli has no such function."""
-    if name in ("max", "min"):
+    if name in ("all", "any", "max", "min", "sum"):
         return f"write {name}(v)"
-    if name == "sum":
-        return "add the components: v.x + v.y"
     if name in ("ndim", "shape", "size"):
         return "len(v) is the number of its components"
-    if name in ("all", "any"):
-        return f"join the components: v.x {'and' if name == 'all' else 'or'} v.y"
     function = _OF_VECTORS.get(name, name)
     if function not in MATH_FUNCTIONS:
         return None

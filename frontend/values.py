@@ -204,6 +204,8 @@ class RangeValue:
     step: Scalar
     is_static: bool = False
     """``lp.static_range``: the loop is unrolled."""
+    is_reversed: bool = False
+    """From its last number to its first; steps are 1 or -1 where its bounds are not known."""
 
 
 @dataclass(slots=True, eq=False)

@@ -1,0 +1,175 @@
+"""Builtins of Python over what holds several values: ``sum``, ``any``, ``all``, ``reversed``, and ``in`` of ranges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lapilli as lp
+
+pytestmark = pytest.mark.device
+
+Row = lp.FixedArray[lp.f32, 4]
+WEIGHTS = (1, 10, 100)
+
+
+@lp.kernel
+def totals(x: lp.In[lp.f32], out: lp.Out[lp.f32, 2]):
+    i = lp.global_id(0)
+    v = lp.f32x3(1.0, 2.0, x[i])
+    row = Row(1.0, 2.0, 3.0, x[i])
+    out[i, 0] = sum((1, 2, 3)) + sum(()) + sum((x[i], 1.0), 10)
+    out[i, 1] = sum((x[0] > 0, x[i] > 1, x[i] > 2)) + 10 * sum((x[i] > 2,))
+    out[i, 2] = sum(v) + sum(row)
+    out[i, 3] = sum((v, v)).z
+
+
+def test_sums(device):
+    x = np.array([1.5, 0.5, 3.0, 4.0], np.float32)
+    out = lp.zeros((4, 4), device=device)
+    totals[4](lp.asarray(x, device=device), out)
+    counts = [sum((True, bool(a > 1), bool(a > 2))) + 10 * bool(a > 2) for a in x]
+    expected = np.stack([17 + x, np.float32(counts), 9 + 2 * x, 2 * x], axis=1)
+    np.testing.assert_array_equal(out.numpy(), expected)
+
+
+@lp.kernel
+def truths(x: lp.In[lp.f32], out: lp.Out[lp.i32]):
+    i = lp.global_id(0)
+    v = lp.f32x3(1.0, 2.0, x[i])
+    bits = lp.i32(any((x[i] > 2, i == 0))) | lp.i32(all((x[i] > 2, i == 2))) << 1
+    bits |= lp.i32(any(v > 3)) << 2 | lp.i32(all(v > 1)) << 3 | lp.i32(all(v == v)) << 4
+    bits |= (
+        lp.i32(any(())) << 5 | lp.i32(all(())) << 6 | lp.i32(any((0, i))) << 7 | lp.i32(all((1, i, 2))) << 8
+    )
+    out[i] = bits
+
+
+def test_truths_of_tuples_and_vectors(device):
+    x = np.array([1.5, -2.0, 3.0, 4.0], np.float32)
+    out = lp.zeros(4, lp.i32, device=device)
+    truths[4](lp.asarray(x, device=device), out)
+    expected = [
+        any((a > 2, i == 0))
+        | all((a > 2, i == 2)) << 1
+        | (a > 3) << 2
+        | all((False, True, a > 1)) << 3
+        | 1 << 4
+        | 1 << 6
+        | (i > 0) << 7
+        | (i > 0) << 8
+        for i, a in enumerate(x.tolist())
+    ]
+    assert out.numpy().tolist() == expected
+
+
+def digits(numbers):
+    result = 0
+    for number in numbers:
+        result = result * 10 + number
+    return result
+
+
+@lp.kernel
+def backwards(x: lp.In[lp.i32], out: lp.Out[lp.i32, 2]):
+    i = lp.global_id(0)
+    v = lp.i32x3(1, 2, 3)
+    for c in range(10):
+        total = 0
+        if c == 0:
+            for k in reversed(range(i, x.shape[0])):
+                total = total * 10 + k
+        elif c == 1:
+            for k in reversed(range(x.shape[0], i, -1)):
+                total = total * 10 + k
+        elif c == 2:
+            for u in reversed(range(lp.u32(i), lp.u32(4))):
+                total = total * 10 + lp.i32(u)
+        elif c == 3:
+            for k in reversed(range(1, 9, 3)):
+                total = total * 10 + k
+        elif c == 4:
+            for k in reversed(x):
+                total = total * 10 + k
+        elif c == 5:
+            for number, k in enumerate(reversed(x)):
+                total = total * 10 + k * number
+        elif c == 6:
+            for w, k in zip(WEIGHTS, reversed(v), strict=True):
+                total += w * k
+        elif c == 7:
+            for k in reversed(reversed(range(i, 4))):
+                total = total * 10 + k
+        elif c == 8:
+            for k in reversed(range(i)):
+                if k < 2:
+                    break
+                total += k
+            else:
+                total = 99
+        else:
+            for k in reversed(lp.static_range(4)):
+                total = total * 10 + k
+        out[i, c] = total
+
+
+def test_loops_backwards(device):
+    x = np.array([2, 0, 1, 1], np.int32)
+    out = lp.zeros((4, 10), lp.i32, device=device)
+    backwards[4](lp.asarray(x, device=device), out)
+    for i, row in enumerate(out.numpy().tolist()):
+        numbers = list(reversed(x.tolist()))
+        assert row == [
+            digits(reversed(range(i, 4))),
+            digits(reversed(range(4, i, -1))),
+            digits(reversed(range(i, 4))),
+            digits([7, 4, 1]),
+            digits(numbers),
+            digits(k * number for number, k in enumerate(numbers)),
+            123,
+            digits(range(i, 4)),
+            {0: 99, 1: 0, 2: 0, 3: 2}[i],
+            3210,
+        ]
+
+
+@lp.kernel
+def last_number(first: lp.i32, out: lp.Out[lp.i32]):
+    for k in reversed(range(first, 2**31 - 1)):
+        out[0] = k
+        break
+    for k in reversed(range(first, -(2**31), -1)):
+        out[1] = k
+        break
+    for _ in reversed(range(first, first)):
+        out[2] = 1
+
+
+def test_ranges_of_the_ends_of_the_type(device):
+    out = lp.zeros(3, lp.i32, device=device)
+    for first in (-(2**31), 5, 2**31 - 2):
+        last_number[1](first, out)
+        down = out.numpy()[1] if first == -(2**31) else -(2**31) + 1
+        assert out.numpy().tolist() == [2**31 - 2, down, 0]
+
+
+@lp.kernel
+def places(n: lp.i32, out: lp.Out[lp.i32]):
+    i = lp.global_id(0) - 3
+    bits = lp.i32(i in range(3)) | lp.i32(i not in range(1, n)) << 1 | lp.i32(i in range(-3, n, 2)) << 2
+    bits |= lp.i32(i in range(n, -3, -2)) << 3 | lp.i32(2 in range(i)) << 4 | lp.i32(i in range(n, 0)) << 5
+    out[lp.global_id(0)] = bits
+
+
+def test_membership_of_ranges(device):
+    out = lp.zeros(12, lp.i32, device=device)
+    places[12](4, out)
+    expected = [
+        (i in range(3))
+        | (i not in range(1, 4)) << 1
+        | (i in range(-3, 4, 2)) << 2
+        | (i in range(4, -3, -2)) << 3
+        | (2 in range(i)) << 4
+        for i in range(-3, 9)
+    ]
+    assert out.numpy().tolist() == expected
