@@ -158,7 +158,7 @@ def reqd_work_group_size(*sizes: int) -> Callable[[DecoratedT], DecoratedT]:
 def reqd_sub_group_size(size: int | SubGroupSize) -> Callable[[DecoratedT], DecoratedT]:
     """Fixes the sub-group size of a kernel: a number, or `SubGroupSize.PRIMARY` or `AUTOMATIC`.
 
-    On a helper a number counts for the kernels that call it, with an `AspectWarning` where they do not require the same.
+    On a helper a number counts for the kernels that call it, with an `AspectWarning` where they require another.
 
     Raises:
         InvalidError: anything else, or another size in a second decorator.
