@@ -32,11 +32,11 @@ def bind_arguments(
     if not kwargs and len(args) == signature.positional_count == len(signature.parameters):
         return args
     values: dict[str, object] = dict(zip(signature.positional_names, args, strict=False))
-    if len(args) > signature.positional_count:
+    if len(args) > (most := signature.positional_count):
         raise _error(
             kernel_name,
             signature,
-            f"expected at most {signature.positional_count} positional arguments, found {len(args)}",
+            f"expected at most {most} positional argument{'' if most == 1 else 's'}, found {len(args)}",
             "LP3002",
         )
     for name, value in kwargs.items():

@@ -108,7 +108,7 @@ class KernelFunction:
     @property
     def specialization_ids(self) -> Mapping[str, SpecializationId]:
         """The constants that its ``lp.Spec[T]`` parameters declare, by name."""
-        return self.signature.specialization_ids
+        return types.MappingProxyType(self.signature.specialization_ids)
 
     @property
     def source(self) -> FunctionSource:

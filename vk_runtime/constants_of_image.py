@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from .spec_values import SpecConstant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecConstantInfo:
-    """A specialization constant that the kernels of an image read."""
+    """A specialization constant that the kernels of an image read.  Equal by content, the default by its bytes."""
 
     id: SpecConstant | None
     """The `lp.SpecializationId`; of a native module in state INPUT what stands for its constant, None for a constant
@@ -29,8 +29,10 @@ class SpecConstantInfo:
     """Where the host value lies in `DeviceImage.spec_constant_block`."""
     size_bytes: int
     """Size of the host value."""
-    default: Any
+    default: Any = field(compare=False)
     """The default, a host value."""
+    default_bytes: bytes = field(repr=False)
+    """Host bytes of the default, `size_bytes` long; what counts where two of these are compared."""
     leaves: tuple[SpecConstantLeaf, ...]
     """One entry a scalar, in C order; offsets are from the start of this constant."""
     is_emulated: bool
@@ -58,6 +60,7 @@ def _public(constant: ConstantInfo, found: SpecConstant | None) -> SpecConstantI
         offset_bytes=constant.offset_bytes,
         size_bytes=constant.size_bytes,
         default=value,
+        default_bytes=constant.default,
         leaves=constant.leaves,
         is_emulated=constant.is_emulated,
     )

@@ -54,6 +54,22 @@ def test_they_are_told_as_the_ids_tell_them(context, make_module, state):
     assert [leaf.offset_bytes for leaf in found[unit.B].leaves] == [0, 4]
 
 
+@pytest.mark.behaviour("SC-32")
+def test_they_are_equal_by_content(context, make_module):
+    unit = make_module(
+        "A = lp.SpecializationId(lp.FixedArray[lp.f32, 2], [1.0, float('nan')])\n"
+        "@lp.kernel\ndef k(x: lp.Array[lp.f32]): x[0] = A[0] + A[1]\n"
+    )
+    source = lp.get_kernel_bundle(context, state=lp.BundleState.INPUT, kernel=unit.k)
+    emulated = lp.build(source, props=[lp.properties.EmulateSpecConstants()])
+    first, second, third = (
+        next(image.spec_constants for image in bundle if not image.frozen)
+        for bundle in (lp.build(source), source, emulated)
+    )
+    assert first == second and hash(first) == hash(second) and len({*first, *second}) == 1
+    assert first != third  # which is emulated
+
+
 def test_constants_of_foreign_modules_have_no_id(context, make_module):
     unit = make_module(TEXT.format("per_kernel"))
     (own,) = lp.get_kernel_bundle(context, state=lp.BundleState.EXECUTABLE, kernel=unit.bbb)

@@ -184,7 +184,7 @@ def test_the_rank_of_the_parameter_is_the_rank_of_the_launch(device, shape):
 
 def test_items_are_no_arguments(device):
     out = lp.zeros(5, device=device)
-    with pytest.raises(lp.KernelArgumentError, match="expected at most 1 positional arguments, found 2"):
+    with pytest.raises(lp.KernelArgumentError, match="expected at most 1 positional argument, found 2"):
         one_dimension[5](0, out)
     with pytest.raises(lp.KernelArgumentError, match="there is no parameter 'it'"):
         one_dimension[5](out, it=3)

@@ -77,6 +77,16 @@ def test_wrong_spec_parameters_are_refused_at_decoration(text: str, message: str
         lp.kernel_from_source(f"@lp.kernel\n{text}\n")
 
 
+def test_the_constants_of_a_kernel_cannot_be_exchanged() -> None:
+    @lp.kernel
+    def k(x: lp.Array[lp.f32], *, N: lp.Spec[lp.i32] = 3):
+        x[0] = lp.f32(N)
+
+    with pytest.raises(TypeError):
+        k.specialization_ids["N"] = 4  # type: ignore[index]
+    assert k.specialization_ids["N"].default == 3
+
+
 def test_spec_is_only_an_annotation() -> None:
     with pytest.raises(lp.InvalidError, match="only an annotation"):
         lp.Spec()
