@@ -16,7 +16,7 @@ from ..vk_runtime.bundle_state import BundleState
 from ..vk_runtime.context import Context, member_devices
 from ..vk_runtime.device import Device
 from ..vk_runtime.interop.bundles import kernel_info, known_kernel, known_module, set_natives
-from ..vk_runtime.interop.natives import native_int
+from ..vk_runtime.interop.natives import Native, native_int
 from ..vk_runtime.interop.queues import require_context
 from ..vk_runtime.kernel_bundle import KernelBundle, make_bundle
 from ..vk_runtime.kernel_object import Kernel
@@ -47,8 +47,8 @@ def make_kernel(
         push_constants: with a descriptor set, all of them as the shader reads them.
 
     Raises:
-        InvalidError: no such entry point, SPIR-V that is wrong, a pipeline whose code nobody knows, or a kernel whose
-            arguments no descriptor set can hold.
+        InvalidError: no such entry point, a module of another VkDevice, SPIR-V that is wrong, a pipeline whose code
+            nobody knows, or a kernel whose arguments no descriptor set can hold.
         KernelArgumentError: push constants of another size than the kernel's.
         TypeError: something else.
     """
@@ -114,7 +114,8 @@ def make_kernel_bundle(native: object, ctx: Context, *, state: BundleState) -> K
         state: INPUT, OBJECT or EXECUTABLE.
 
     Raises:
-        InvalidError: an executable module asked for in another state, or any error of the backend; `get_error_code`.
+        InvalidError: a module of another context's VkDevice, an executable module asked for in another state, or any
+            error of the backend; `get_error_code`.
         TypeError: something that is no module.
     """
     what = "make_kernel_bundle"
@@ -342,7 +343,10 @@ def _code(what: str, native: object, ctx: Context) -> _Code:
             raise ConstraintError(
                 f"{what} takes SPIR-V as bytes or (VkShaderModule, SPIR-V), found {native!r:.80}"
             )
-        return native_int(what, pair[0], "VkShaderModule"), data
+        number = native_int(what, pair[0], "VkShaderModule")
+        if isinstance(pair[0], Native):  # a plain number may mean another module on each VkDevice
+            known_module(number, ctx)
+        return number, data
     number = native_int(what, native, "VkShaderModule")
     found = known_module(number, ctx)
     if found is None:

@@ -107,9 +107,10 @@ class Kernel(
         if isinstance(descriptor, Descriptor) and descriptor.area == "kernel_device_specific":
             view = device_view(self, dev)
             return answer("Kernel", "kernel_device_specific", view, descriptor)
+        found = answer("Kernel", "kernel", self.info, descriptor)
         if dev is not None:
             raise ConstraintError("Kernel.get_info: descriptors of lp.info.kernel take no device")
-        return answer("Kernel", "kernel", self.info, descriptor)
+        return found
 
     __iter__ = None
 

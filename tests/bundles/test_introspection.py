@@ -74,6 +74,15 @@ def test_the_largest_work_group_and_devices_of_the_bundle(device, context, lesse
         both.get_info(SPECIFIC.work_group_size)
 
 
+@pytest.mark.behaviour("INT-01")
+def test_a_wrong_descriptor_is_named_beside_a_device_too(device, context):
+    kernel = kernel_of(context, plain)
+    with pytest.raises(TypeError, match="found 'work_group_size'"):
+        kernel.get_info("work_group_size", device)
+    with pytest.raises(TypeError, match="take no device"):
+        kernel.get_info(lp.info.kernel.attributes, device)
+
+
 @pytest.mark.behaviour("INT-02")
 def test_the_required_work_group_size_or_zeros(device, context):
     assert kernel_of(context, plain).get_info(SPECIFIC.compile_work_group_size, device) == (0, 0, 0)

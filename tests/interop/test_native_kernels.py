@@ -236,6 +236,8 @@ def test_modules_of_another_vkdevice(device: lp.Device):
     assert vulkan.make_kernel_bundle(native, lp.Context([device]), state=EXECUTABLE)  # the same VkDevice
     for call in (
         lambda: vulkan.make_kernel_bundle(native, other, state=EXECUTABLE),
+        lambda: vulkan.make_kernel_bundle((native, spirv), other, state=EXECUTABLE),
+        lambda: vulkan.make_kernel((native, "elsewhere", spirv), other),
         lambda: vulkan.create_bundle(other, programs=[native]),
         lambda: vulkan.import_module(EXECUTABLE, other, native),
     ):

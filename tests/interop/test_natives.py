@@ -470,3 +470,25 @@ def test_natives_of_the_wrong_type(device: lp.Device):
 def test_only_contexts_are_released(junk):
     with pytest.raises(TypeError, match=r"release_context takes an lp\.Context"):
         vulkan.release_context(junk)
+
+
+@pytest.mark.behaviour("IOP-32")
+def test_counts_take_what_get_native_gives(device: lp.Device):
+    queue = lp.Queue(device)
+    natives = vulkan.get_native(queue)
+    assert vulkan.get_reference_count(natives) == vulkan.get_reference_count(natives[0])
+    before = vulkan.get_reference_count(natives)
+    vulkan.retain(natives)
+    assert vulkan.get_reference_count(natives[0]) == before + 1
+    vulkan.release(natives)
+    assert vulkan.get_reference_count(natives[0]) == before
+    for item in (
+        device.platform,
+        queue.context,
+        lp.zeros(4, device=device),
+        queue.fill(lp.zeros(4, device=device), 1.0),
+    ):
+        assert vulkan.get_reference_count(vulkan.get_native(item)) >= 1
+    for wrong in ([], (), [natives[0], natives[0]], "x", None):
+        with pytest.raises(TypeError, match="gave for one object"):
+            vulkan.get_reference_count(wrong)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 from ...ir.config import config
 from ...ir.errors import InvalidError
@@ -79,11 +79,23 @@ def owners(kind: str, number: int) -> Iterable[Any]:
         return [] if found is None else found.sharers
 
 
-def _find(what: str, native: object) -> HandleRef:
+def _handle_in(native: object) -> object:
+    """Returns the handle that counts of what `get_native` gave: the first of a tuple, the only one of a list."""
+    if not isinstance(native, tuple | list):
+        return native
+    parts = cast("Sequence[object]", native)
+    names_one = len(parts) == 1 or (isinstance(parts, tuple) and parts)
+    return _handle_in(parts[0]) if names_one else parts
+
+
+def _find(what: str, given: object) -> HandleRef:
+    native = _handle_in(given)
     if isinstance(native, ffi.CData):
         native = address_of(native)
     if not isinstance(native, int) or isinstance(native, bool):
-        raise ConstraintError(f"{what} takes a native handle, found {native!r:.60}")
+        raise ConstraintError(
+            f"{what} takes a native handle, or what lp.vulkan.get_native gave for one object, found {given!r:.60}"
+        )
     with _lock:
         kinds = [native.kind] if isinstance(native, Native) else [k for k, n in _refs if n == native]
         found = [ref for kind in kinds if (ref := _refs.get((kind, int(native)))) is not None]
@@ -100,8 +112,13 @@ def get_reference_count(native: object) -> int:
 
     A handle that only the `Native` itself still keeps valid has 1.
 
+    Args:
+        native: a handle, or what `get_native` gave: the VkQueue counts of a queue's (VkQueue, family), the VkDevice of
+            the list of a context with one device.
+
     Raises:
         InvalidError: no object of lapilli has it.
+        TypeError: something else, or a list of several handles.
     """
     ref = _find("get_reference_count", native)
     return max(ref.count, 1)
@@ -110,11 +127,15 @@ def get_reference_count(native: object) -> int:
 def retain(native: object) -> None:
     """Keeps a native handle valid until `release`, also when the int is copied and its object is gone.
 
+    `native` is a handle as `get_reference_count` takes it.
+
     Raises:
         InvalidError: no object of lapilli has it.
+        TypeError: something else, or a list of several handles.
     """
     ref = _find("retain", native)
-    keeps = native.owner if isinstance(native, Native) else next(iter(ref.sharers), None)
+    named = _handle_in(native)
+    keeps = named.owner if isinstance(named, Native) else next(iter(ref.sharers), None)
     with _lock:
         ref.retained.append(keeps)
 
