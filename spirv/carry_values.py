@@ -21,11 +21,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from .binary import Instruction, Module
 from .code_changes import CodeChanges
 from .errors import SpirvError
+from .loop_blocks import successors
 from .loop_rounds import rounds_of
 from .lost_values import LostValues
 from .memory_places import ACCESSES, CHAINS, MemoryPlaces
 from .module_editor import Body, ModuleEditor
-from .module_loops import MOST_LOOPS, ModuleLoops, successors
+from .module_loops import MOST_LOOPS, ModuleLoops
 from .module_view import BlockView, FunctionView, ModuleView
 from .opaque_memory import OpaqueMemory
 from .remap import remapped

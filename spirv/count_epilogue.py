@@ -35,6 +35,8 @@ class Counter:
     """Of each work-item: where its sub-group's word is."""
     where: int
     """Of each work-item: the number of the first loop that ended at the cap, 0 for none."""
+    index: int
+    """Of each work-item: a number of 31 bits, of which no driver knows more, for `unknown_ends`."""
     length: int
     """Of `rounds`, a power of two."""
 
@@ -46,6 +48,7 @@ class Counter:
             rounds=editor.variable(StorageClass.Workgroup, array),
             place=editor.variable(StorageClass.Private, editor.u32),
             where=editor.variable(StorageClass.Private, editor.u32, editor.number(0)),
+            index=editor.variable(StorageClass.Private, editor.u32, editor.number(0)),
             length=length,
         )
 
@@ -79,6 +82,19 @@ class Counter:
         place = editor.emit(body, Op.BitwiseAnd, first, editor.number(self.length - 1), type_=editor.u32)
         editor.emit(body, Op.Store, self.place, place)
         editor.emit(body, Op.AtomicStore, self._word(editor, body), *_relaxed(editor), editor.number(start))
+
+    def set_index(self, editor: ModuleEditor, body: Body, ids: BuiltInInput) -> None:
+        """Stores the number that no driver knows, also where the kernel branches for its own index."""
+        loaded = editor.emit(body, Op.Load, ids.variable, type_=ids.type)
+        parts = [editor.emit(body, Op.CompositeExtract, loaded, n, type_=ids.scalar) for n in (0, 1)]
+        numbers = [_as_u32(editor, body, part, ids.scalar) for part in parts]
+        either = editor.emit(body, Op.BitwiseOr, *numbers, type_=editor.u32)
+        editor.emit(body, Op.Store, self.index, either)
+
+    @property
+    def variables(self) -> tuple[int, ...]:
+        """What entry points name from SPIR-V 1.4 on."""
+        return (self.rounds, self.place, self.where, self.index)
 
     def _word(self, editor: ModuleEditor, body: Body) -> int:
         place = editor.emit(body, Op.Load, self.place, type_=editor.u32)
@@ -124,6 +140,7 @@ def entry_function(
     editor.decorate(report, Decoration.Binding, binding)
     loaded = editor.emit(body, Op.Load, index.variable, type_=index.type)
     counter.begin(editor, body, _as_u32(editor, body, loaded, index.scalar), passed_by)
+    counter.set_index(editor, body, ids)
     row.call(body)
     writer = _Report(editor, body, report)
 
@@ -141,7 +158,7 @@ def entry_function(
     new = editor.procedure(body)
     inputs = (index.variable, ids.variable, *row.inputs)
     lists_all = editor.module.version >= (1, 4)
-    return new, (*inputs, *((counter.rounds, counter.place, counter.where, report) if lists_all else ()))
+    return new, (*inputs, *((*counter.variables, report) if lists_all else ()))
 
 
 class _Row:

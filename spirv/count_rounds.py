@@ -11,7 +11,8 @@ shared memory with the same number, whatever functions its loops are in and whic
 Around other loops a variable would not do: where the driver ends a loop in the middle of a round, its variables are
 behind it what they were at its last header, without what loops inside added since.
 
-The driver runs loops for a round also where no work-item takes them: `passes.limit_loops` says more.
+The driver runs loops for a round also where no work-item takes them: `passes.limit_loops` says more.  Of loops without
+an end it would leave out the report: `unknown_ends`.
 
 A new entry point sets the word to the number of loops but one, which may be passed by, calls the old one, and reports
 the kernel where the word has reached the cap.  Outermost loops whose line is known note it when they end so, for the
@@ -30,11 +31,14 @@ from ..ir.lazy_logging import logger_of
 from ..ir.size_arithmetic import SizeNode
 from .binary import Instruction, Module, decode_string, parse, serialise
 from .count_epilogue import Counter, entry_function
+from .dead_blocks import dead_blocks_emptied
 from .device_image import DeviceImage
+from .loop_blocks import Loop
 from .module_editor import GROUP_CAPABILITIES, Body, ModuleEditor
-from .module_loops import Loop, ModuleLoops
+from .module_loops import ModuleLoops
 from .module_view import FunctionView, ModuleView
 from .tables import Capability, GroupOperation, Op, Scope, StorageClass
+from .unknown_ends import UnknownEnds
 
 logger = logger_of(__name__)
 
@@ -52,7 +56,7 @@ def counted(image: DeviceImage, cap: int) -> DeviceImage | None:
     Returns:
         None where shared memory has an explicit layout, which a word for each sub-group would not fit.
     """
-    module = parse(image.spirv)
+    module = dead_blocks_emptied(parse(image.spirv))
     view = ModuleView(module)
     loops = ModuleLoops(view)
     entries = _entries(view)
@@ -229,6 +233,7 @@ class _LoopWriter:
         """What stands behind a function's first label."""
         self._starts: dict[int, Body] = {}
         """What stands behind the phis of a block."""
+        self._ends = UnknownEnds(editor, loops, counter.index)
         self._label = 0
         self._is_waiting = False
 
@@ -249,13 +254,14 @@ class _LoopWriter:
                 )
             if loop.is_outermost:
                 self._note(function, loop)
+            self._ends.loop(function, loop)
 
     def around(self, item: Instruction) -> Iterator[Instruction]:
         """Yields an instruction with what stands in front of it or behind it."""
         if self._is_waiting and item.opcode not in (Op.Phi, Op.Line, Op.NoLine, Op.Variable):
             self._is_waiting = False
             yield from self._starts.get(self._label, ())
-        yield item
+        yield from self._ends.around(item)
         if item.opcode == Op.Label and item.result_id is not None:
             self._label, self._is_waiting = item.result_id, True
             yield from self._variables.get(item.result_id, ())

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from .module_loops import Loop
+from .loop_blocks import Loop
 
 Following = Mapping[int, tuple[int, ...]]
 """Label → the labels of the blocks that a block may go on to."""

@@ -1,40 +1,22 @@
 """The loops of a module's functions: what is inside of each, and the most rounds that they run.
 
-In structured control flow (SPIR-V 1.6 §2.11) a loop is left through its merge block or by a return alone, so what is
-inside is what its header reaches without passing the merge block.  Loops of which nothing is known have no bound: None.
-Standard library only.
+Loops of which nothing is known have no bound: None.  Standard library only.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from .binary import Instruction
+from .loop_blocks import Loop, inside_of, successors
+from .loop_tests import MOST_ROUNDS, LoopTests
 from .module_view import BlockView, FunctionView, ModuleView
 from .tables import Op
 
-MOST_ROUNDS = 1 << 16
-"""As many are not computed any more."""
 MOST_LOOPS = 1000
 """Of a function that is looked at closely: nobody's time is to be spent on modules made to waste it."""
 _RETURNS = frozenset((Op.Return, Op.ReturnValue))
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """One loop; blocks are known by their labels."""
-
-    header: int
-    merge: int
-    continue_target: int
-    inside: frozenset[int]
-    is_outermost: bool
-    """Whether no loop of the function is around it."""
-    is_alone: bool
-    """Whether it has no loops inside, no calls of functions with loops, and no returns: work-items leave it in step,
-    and no others' rounds pass meanwhile."""
 
 
 class ModuleLoops:
@@ -97,7 +79,7 @@ class ModuleLoops:
             return [Loop(label, merge, target, frozenset(), False, False) for label, merge, target in merges]
         following = {block.label: successors(block, self._view) for block in function.blocks}
         leaving = {block.label for block in function.blocks if self._leaves(block)}
-        inside = {label: _inside(label, merge, following) for label, merge, _ in merges}
+        inside = {label: inside_of(label, merge, following) for label, merge, _ in merges}
         parents: dict[int, int | None] = {}
         for label, *_ in merges:  # those around it come before it, the innermost last
             parents[label] = next((head for head in reversed(parents) if label in inside[head]), None)
@@ -154,7 +136,7 @@ class ModuleLoops:
         loops = self.of_function(function)
         rounds: dict[int, int] = {}
         for loop in loops:
-            found = None if len(loops) > MOST_LOOPS else _Rounds(self._view, function, loop).most()
+            found = None if len(loops) > MOST_LOOPS else LoopTests(self._view, function, loop).most()
             if found is None or sum(rounds.values()) > MOST_ROUNDS:
                 return None
             rounds[loop.header] = found
@@ -178,192 +160,3 @@ def _has_loop(block: BlockView) -> bool:
 
 def _callees(items: Iterable[Instruction]) -> list[int]:
     return [item.operands[0] for item in items if item.opcode == Op.FunctionCall]
-
-
-def _inside(header: int, merge: int, following: Mapping[int, tuple[int, ...]]) -> frozenset[int]:
-    """Returns the blocks that a block reaches without passing another one."""
-    seen, pending = {header}, [header]
-    while pending:
-        for label in following[pending.pop()]:
-            if label != merge and label not in seen and label in following:
-                seen.add(label)
-                pending.append(label)
-    return frozenset(seen)
-
-
-def successors(block: BlockView, view: ModuleView) -> tuple[int, ...]:
-    """Returns the labels that a block may go on to."""
-    end = block.terminator
-    words = view.switch_literal_words(end.operands[0]) if end is not None and end.opcode == Op.Switch else 1
-    return block.successors(words)
-
-
-_COMPARISONS: dict[int, tuple[bool, Callable[[int, int], bool]]] = {
-    Op.SLessThan: (True, lambda a, b: a < b),
-    Op.SLessThanEqual: (True, lambda a, b: a <= b),
-    Op.SGreaterThan: (True, lambda a, b: a > b),
-    Op.SGreaterThanEqual: (True, lambda a, b: a >= b),
-    Op.ULessThan: (False, lambda a, b: a < b),
-    Op.ULessThanEqual: (False, lambda a, b: a <= b),
-    Op.UGreaterThan: (False, lambda a, b: a > b),
-    Op.UGreaterThanEqual: (False, lambda a, b: a >= b),
-    Op.IEqual: (False, lambda a, b: a == b),
-    Op.INotEqual: (False, lambda a, b: a != b),
-}
-"""Comparisons of integers: whether they are signed, and what they compute."""
-
-
-class _Rounds:
-    """Finds the most rounds of a loop that goes on while a counter compares so with a constant.
-
-    The counter is a phi of the header, or a variable that is loaded and stored and nothing else, as glslang writes it.
-    """
-
-    def __init__(self, view: ModuleView, function: FunctionView, loop: Loop) -> None:
-        self._view = view
-        self._function = function
-        self._loop = loop
-        self._blocks = {block.label: block for block in function.blocks}
-
-    def most(self) -> int | None:
-        """Returns how often the header runs at most, None where that is not known or beyond `MOST_ROUNDS`."""
-        found = [self._of_test(block) for block in self._tests()]
-        return min((rounds for rounds in found if rounds is not None), default=None)
-
-    def _tests(self) -> list[BlockView]:
-        """Returns blocks that run in every round: the header, what it goes on to, and where the round ends."""
-        header = self._blocks[self._loop.header]
-        found = [header]
-        following = successors(header, self._view)
-        if len(following) == 1 and following[0] in self._loop.inside:
-            found.append(self._blocks[following[0]])
-        found += [block for block in self._back_edges() if block not in found]
-        return found
-
-    def _back_edges(self) -> list[BlockView]:
-        header = self._loop.header
-        return [
-            self._blocks[label]
-            for label in self._loop.inside
-            if header in successors(self._blocks[label], self._view)
-        ]
-
-    def _of_test(self, block: BlockView) -> int | None:
-        end = block.terminator
-        if end is None or end.opcode != Op.BranchConditional or self._loop.merge not in end.operands[1:3]:
-            return None
-        goes_on = end.operands[1] != self._loop.merge
-        test = self._view.definitions.get(end.operands[0])
-        if test is None or test.opcode not in _COMPARISONS or len(test.operands) != 2:
-            return None
-        counter, limit = test.operands[0], self._constant(test.operands[1])
-        start = self._counter(counter)
-        if limit is None or start is None:
-            return None
-        first, step = start
-        is_signed, holds = _COMPARISONS[test.opcode]
-        limit, value = _in_32_bits(limit, is_signed), first
-        for rounds in range(1, MOST_ROUNDS):
-            if holds(_in_32_bits(value, is_signed), limit) != goes_on:
-                return rounds + 1  # a variable may be read before or behind where the round changes it
-            value += step
-        return None
-
-    def _counter(self, value: int) -> tuple[int, int] | None:
-        """Returns what a value is in the first round, and what each round adds; None where that is not known."""
-        item = self._view.definitions.get(value)
-        if item is None:
-            return None
-        if item.opcode == Op.Phi:
-            return self._of_phi(item)
-        if item.opcode == Op.Load:
-            is_read_each_round = any(item in self._blocks[label].body for label in self._loop.inside)
-            return self._of_variable(item.operands[0]) if is_read_each_round else None
-        if item.opcode == Op.IAdd:  # the counter of the next round
-            phi = self._view.definitions.get(item.operands[0])
-            found = self._of_phi(phi) if phi is not None and phi.opcode == Op.Phi else None
-            step = self._constant(item.operands[1])
-            return None if found is None or step != found[1] else (found[0] + found[1], found[1])
-        return None
-
-    def _of_phi(self, phi: Instruction) -> tuple[int, int] | None:
-        if phi not in self._blocks[self._loop.header].body:
-            return None
-        pairs = list(zip(phi.operands[::2], phi.operands[1::2], strict=True))
-        starts = {self._constant(value) for value, label in pairs if label not in self._loop.inside}
-        steps = {
-            self._step(value, lambda base: base == phi.result_id)
-            for value, label in pairs
-            if label in self._loop.inside
-        }
-        return _only(starts, steps)
-
-    def _of_variable(self, variable: int) -> tuple[int, int] | None:
-        definition = self._view.definitions.get(variable)
-        if definition is None or definition.opcode != Op.Variable or definition not in self._blocks_first():
-            return None
-        stores: list[tuple[int, Instruction]] = []
-        for block in self._function.blocks:
-            for item in block.body:
-                if item.opcode == Op.Store and item.operands[0] == variable:
-                    if item.operands[1] == variable:
-                        return None
-                    stores.append((block.label, item))
-                elif variable in item.operands and item.opcode != Op.Load:
-                    return None
-        mine = [(label, item) for label, item in stores if label in self._loop.inside]
-        if len(mine) != 1 or mine[0][0] not in self._every_round():
-            return None
-        step = self._step(mine[0][1].operands[1], lambda base: self._loads(base, variable))
-        return _only({self._stored_before(variable)}, {step})
-
-    def _blocks_first(self) -> list[Instruction]:
-        return self._function.blocks[0].body
-
-    def _every_round(self) -> set[int]:
-        """Returns blocks that run once before the next round begins."""
-        back = self._back_edges()
-        return {self._loop.continue_target, *((back[0].label,) if len(back) == 1 else ())}
-
-    def _stored_before(self, variable: int) -> int | None:
-        """Returns the constant that is stored right before the loop."""
-        header = self._loop.header
-        before = [
-            block
-            for block in self._function.blocks
-            if block.label not in self._loop.inside and header in successors(block, self._view)
-        ]
-        if len(before) != 1:
-            return None
-        stores = [i for i in before[0].body if i.opcode == Op.Store and i.operands[0] == variable]
-        return self._constant(stores[-1].operands[1]) if stores else None
-
-    def _step(self, value: int, is_counter: Callable[[int], bool]) -> int | None:
-        item = self._view.definitions.get(value)
-        if item is None or item.opcode not in (Op.IAdd, Op.ISub) or not is_counter(item.operands[0]):
-            return None
-        step = self._constant(item.operands[1])
-        return -step if step is not None and item.opcode == Op.ISub else step
-
-    def _loads(self, value: int, variable: int) -> bool:
-        item = self._view.definitions.get(value)
-        return item is not None and item.opcode == Op.Load and item.operands[0] == variable
-
-    def _constant(self, value: int) -> int | None:
-        item = self._view.definitions.get(value)
-        kind = self._view.type_of(value)
-        if item is None or kind is None or kind.opcode != Op.TypeInt or kind.operands[0] != 32:
-            return None
-        return item.operands[0] if item.opcode == Op.Constant else None
-
-
-def _only(starts: set[int | None], steps: set[int | None]) -> tuple[int, int] | None:
-    if len(starts) != 1 or len(steps) != 1:
-        return None
-    (start,), (step,) = starts, steps
-    return None if start is None or step is None else (start, step)
-
-
-def _in_32_bits(number: int, is_signed: bool) -> int:
-    number %= 1 << 32
-    return number - (1 << 32) if is_signed and number >> 31 else number

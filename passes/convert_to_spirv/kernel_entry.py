@@ -65,6 +65,10 @@ class KernelEntry:
         self.report = ReportBuffer(self._fn, self._global_ids)
         """Its checks and prints."""
         self._round_count: SSAValue | None = None
+        self.unknown_number: SSAValue | None = None
+        """What `unknown_ends` compares."""
+        self.unknown_ends = 0
+        """With how many numbers it has been compared."""
         self._report_binding: int | None = None
         self._switch_symbol: str | None = None
         """That of `without_notes`, where it is used."""

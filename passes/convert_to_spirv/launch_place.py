@@ -182,6 +182,14 @@ def unknown_zero(fn: FunctionLowering) -> SSAValue:
     return fn.unknown_zero
 
 
+def unknown_number(fn: FunctionLowering) -> SSAValue:
+    """Returns an i32 of 31 bits of which the driver knows no more, also where the kernel branches for its own index."""
+    name = "GlobalInvocationId"
+    index = _loaded(fn, name)
+    fn.module.inputs[fn.module.built_in(name)] = None
+    return fn.first(create(spirv.BitwiseOrOp, (_extracted(fn, index, 0), _extracted(fn, index, 1)), (i32,)))
+
+
 def vulkan_order(size: Sequence[int]) -> tuple[int, int, int]:
     """Returns (x, y, z) of a size given slowest dimension first; missing dimensions are 1."""
     # No device has more: an image with such a size is refused before its code is read.

@@ -50,6 +50,9 @@ def _driver_ends_loops(device: lp.Device) -> None:  # pyright: ignore[reportUnus
         ("min(n, 3) < 4", "c += x[i] + 1"),
         ("n == n", "for k in range(n): x[i] += k"),
         ("max(c, 1) > 0", "c += 1"),
+        ("n == n", "while True: x[i] += 1"),
+        ("c < 3", "while u >= 0: x[i] += 1"),
+        ("i == 2", "while i == 2: x[i] += 1"),
     ],
 )
 def test_endless_loops_trap(level: int, test: str, body: str, device: lp.Device) -> None:
