@@ -328,7 +328,13 @@ def check_local_size(
     """
     rank = kernel.abi.rank
     if len(sizes) != rank:
-        raise NdRangeError(f"kernel '{kernel.name}' runs over {rank} dimensions; found local size {sizes}")
+        dimensions = f"{rank} dimension{'s' * (rank > 1)}"
+        if sizes == kernel.required_work_group_size:
+            raise NdRangeError(
+                f"kernel '{kernel.name}' requires local size {sizes}; found a range of {dimensions}, "
+                f"expected {len(sizes)}"
+            )
+        raise NdRangeError(f"kernel '{kernel.name}' runs over {dimensions}; found local size {sizes}")
     if 0 in sizes:
         raise NdRangeError(f"kernel '{kernel.name}': a local size is 1 or more; found {sizes}")
     most = tuple(reversed(limits.max_work_group_size[:rank]))

@@ -83,10 +83,7 @@ def require_aspects(device: Device, kernel: KernelInfo, also: Iterable[int] = ()
 def _require_targets(device: Device, kernel: KernelInfo, targets: Sequence[int] | None) -> None:
     if targets is None or any(device.has(target) for target in targets):
         return
-    from ..ir.device_config import device_config
-
-    config = device_config()
-    names = ",".join(config.name_of(target) or str(target) for target in targets)
+    names = ",".join(_target_names(targets))
     found = ", ".join(device.targets) or "none of the device configuration"
     raise _refusal(
         [
@@ -95,6 +92,14 @@ def _require_targets(device: Device, kernel: KernelInfo, targets: Sequence[int] 
         ],
         kernel.location,
     )
+
+
+def _target_names(targets: Sequence[int]) -> list[str]:
+    """Returns the names of fixed targets; the number of one that the device configuration does not have."""
+    from ..ir.device_config import device_config  # seldom needed
+
+    config = device_config()
+    return [config.name_of(target) or str(target) for target in targets]
 
 
 _SUB_GROUP_OPERATIONS = {"subgroupClustered": 0x40, "subgroupQuad": 0x80}
@@ -113,7 +118,7 @@ def unmet(device: Device, requirements: Requirements) -> Iterator[str]:
     """Yields what a device lacks of what an image requires, in words; nothing where it can run it."""
     targets = requirements.fixed_targets
     if targets is not None and not any(device.has(target) for target in targets):
-        yield "fixed targets"
+        yield f"fixed target {' or '.join(_target_names(targets))}" if targets else "any fixed target"
     yield from (aspect_spelling(aspect) for aspect in requirements.aspects if not device.has(aspect))
     yield from (name for name in requirements.features if not has_feature(device, name))
     for size in requirements.sub_group_sizes:

@@ -9,6 +9,7 @@ import pytest
 
 import lapilli as lp
 from lapilli.frontend.compile import compile_kernels, executable_for
+from lapilli.ir.device_config import device_config
 from lapilli.ir.kernel_info import Requirements
 from lapilli.ir.property_set import REQUIREMENT_SET, requirement_properties, requirements_of_properties
 from lapilli.spirv.device_image import DeviceImage
@@ -250,6 +251,10 @@ def test_another_local_size_is_an_nd_range_error(device):
     assert caught.value.errc is lp.Errc.ND_RANGE
     kernel[lp.NdRange(64, 16)](out)
     assert out.numpy().all()
+    with pytest.raises(
+        lp.NdRangeError, match=r"local size \(16,\); found a range of 2 dimensions, expected 1"
+    ):
+        lp.reqd_work_group_size(16)(sizes)[4, 8](lp.zeros((4, 8), lp.i32, device=device))
 
 
 @pytest.mark.behaviour("RT-08", "RT-10", "FT-07")
@@ -302,7 +307,12 @@ def test_requirements_come_before_the_code(device, requirements):
 def test_an_empty_set_of_targets_runs_nowhere(device):
     properties = requirement_properties(Requirements(fixed_targets=()))
     assert properties[REQUIREMENT_SET] == {"fixed_target": b""}
-    assert list(unmet(device, Requirements(fixed_targets=()))) == ["fixed targets"]
+    assert list(unmet(device, Requirements(fixed_targets=()))) == ["any fixed target"]
+    targets = [device_config().target(name).aspect_number for name in ("nvidia_h200", "apple_m2_moltenvk")]
+    assert list(unmet(device, Requirements(fixed_targets=(*targets, 1 << 30)))) in (
+        ["fixed target nvidia_h200 or apple_m2_moltenvk or 1073741824"],
+        [],  # one of them
+    )
     assert list(unmet(device, Requirements())) == []
 
 
