@@ -26,12 +26,8 @@ def integer(kind: type[Operation], bool_kind: type[Operation] | None = None) -> 
     """Lowers to `kind`; on i1, where SPIR-V has no integers, to `bool_kind`."""
 
     def lower(fn: FunctionLowering, op: Operation) -> None:
-        a, b = integers(fn, op)
-        chosen = kind
-        if is_bool(a.type):
-            if bool_kind is None:
-                raise TypeError(f"there is no such arithmetic on {a.type}")
-            chosen = bool_kind
+        a, b = integers(fn, op) if bool_kind is not None else _numbers(fn, op)
+        chosen = bool_kind if bool_kind is not None and is_bool(a.type) else kind
         fn.values[op.results[0]] = fn.emit(chosen, (a, b), a.type)
 
     return lower
@@ -43,6 +39,14 @@ def integers(fn: FunctionLowering, op: Operation) -> tuple[SSAValue, SSAValue]:
     a, b = fn.value(lhs), fn.value(rhs)
     if a.type is not b.type:  # an index of 64 bits and one of 32
         a, b = fn.array_indices(op.operands, i64)
+    return a, b
+
+
+def _numbers(fn: FunctionLowering, op: Operation) -> tuple[SSAValue, SSAValue]:
+    """Returns the same where SPIR-V has nothing of the kind on truth values."""
+    a, b = integers(fn, op)
+    if is_bool(a.type):
+        raise TypeError(f"there is no such arithmetic on {a.type}")
     return a, b
 
 
@@ -78,7 +82,7 @@ def _and(fn: FunctionLowering, op: Operation) -> None:
 def _signed_shift(fn: FunctionLowering, op: Operation) -> None:
     """To the right, with copies of the sign."""
     base = op.operands[0]
-    a, b = integers(fn, op)
+    a, b = _numbers(fn, op)
     if a is fn.value(base):  # and no index that was widened
         a = shifted(fn, base)
     fn.values[op.results[0]] = fn.emit(spirv.ShiftRightArithmeticOp, (a, b), a.type)
@@ -114,15 +118,15 @@ def _sum(kind: type[Operation]) -> Handler:
     return lower
 
 
-def _operand_signs_differ(fn: FunctionLowering, op: Operation) -> SSAValue:
-    a, b = (fn.value(value) for value in op.operands)
+def _signs_differ(fn: FunctionLowering, a: SSAValue, b: SSAValue) -> SSAValue:
     mixed = fn.emit(spirv.BitwiseXorOp, (a, b), a.type)
     return fn.emit(spirv.SLessThanOp, (mixed, fn.constant(a.type, 0)), fn.module.types.bool_like(a.type))
 
 
-def _truncated(fn: FunctionLowering, op: Operation, division: type[Operation]) -> tuple[SSAValue, SSAValue]:
+def _truncated(
+    fn: FunctionLowering, a: SSAValue, b: SSAValue, division: type[Operation]
+) -> tuple[SSAValue, SSAValue]:
     """Emits the quotient towards zero, and whether a remainder is left."""
-    a, b = (fn.value(value) for value in op.operands)
     quotient = fn.emit(division, (a, b), a.type)
     product = fn.emit(spirv.IMulOp, (quotient, b), a.type)
     return quotient, fn.emit(spirv.INotEqualOp, (product, a), fn.module.types.bool_like(a.type))
@@ -139,7 +143,7 @@ def _stepped(
 
 def _remsi(fn: FunctionLowering, op: Operation) -> None:
     """a - a / b * b: Vulkan leaves open what SRem gives for negative operands, and NVIDIA's driver uses that."""
-    a, b = integers(fn, op)
+    a, b = _numbers(fn, op)
     quotient = fn.emit(spirv.SDivOp, (a, b), a.type)
     product = fn.emit(spirv.IMulOp, (quotient, b), a.type)
     fn.values[op.results[0]] = fn.emit(spirv.ISubOp, (a, product), a.type)
@@ -147,23 +151,24 @@ def _remsi(fn: FunctionLowering, op: Operation) -> None:
 
 def _floordivsi(fn: FunctionLowering, op: Operation) -> None:
     """Truncates, then goes down by one where a remainder is left and the signs differ."""
-    quotient, inexact = _truncated(fn, op, spirv.SDivOp)
-    negative = _operand_signs_differ(fn, op)
-    adjust = fn.emit(spirv.LogicalAndOp, (inexact, negative), inexact.type)
+    a, b = _numbers(fn, op)
+    quotient, inexact = _truncated(fn, a, b, spirv.SDivOp)
+    adjust = fn.emit(spirv.LogicalAndOp, (inexact, _signs_differ(fn, a, b)), inexact.type)
     _stepped(fn, op, spirv.ISubOp, quotient, adjust)
 
 
 def _ceildivsi(fn: FunctionLowering, op: Operation) -> None:
     """Truncates, then goes up by one where a remainder is left and the signs agree."""
-    quotient, inexact = _truncated(fn, op, spirv.SDivOp)
-    positive = fn.emit(spirv.LogicalNotOp, (_operand_signs_differ(fn, op),), inexact.type)
+    a, b = _numbers(fn, op)
+    quotient, inexact = _truncated(fn, a, b, spirv.SDivOp)
+    positive = fn.emit(spirv.LogicalNotOp, (_signs_differ(fn, a, b),), inexact.type)
     adjust = fn.emit(spirv.LogicalAndOp, (inexact, positive), inexact.type)
     _stepped(fn, op, spirv.IAddOp, quotient, adjust)
 
 
 def _ceildivui(fn: FunctionLowering, op: Operation) -> None:
     """Truncates, then goes up by one where a remainder is left."""
-    quotient, inexact = _truncated(fn, op, spirv.UDivOp)
+    quotient, inexact = _truncated(fn, *_numbers(fn, op), spirv.UDivOp)
     _stepped(fn, op, spirv.IAddOp, quotient, inexact)
 
 

@@ -322,12 +322,16 @@ def test_bools_use_logic(lower: Fixture, kernel: Fixture, op: str, expected: str
     assert [n for n in names if n.startswith("Logical")] == expected.split()
 
 
-def test_arithmetic_without_meaning_on_bools_is_refused(lower: Fixture, kernel: Fixture) -> None:
+@pytest.mark.parametrize(
+    "op",
+    ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui", "shli", "shrsi", "shrui"),
+)
+def test_arithmetic_without_meaning_on_bools_is_refused(lower: Fixture, kernel: Fixture, op: str) -> None:
     body = (
-        "%r = arith.divsi %a, %b : i1\n%s = arith.extui %r : i1 to i8\nmemref.store %s, %x[%i] : memref<?xi8>"
+        f"%r = arith.{op} %a, %b : i1\n%s = arith.extui %r : i1 to i8\nmemref.store %s, %x[%i] : memref<?xi8>"
     )
     with pytest.raises(
-        PassError, match=r"'arith.divsi' cannot be lowered to SPIR-V: there is no such arithmetic"
+        PassError, match=rf"'arith.{op}' cannot be lowered to SPIR-V: there is no such arithmetic"
     ):
         lower(kernel(body, "%x : memref<?xi8>, %a : i1, %b : i1"))
 
