@@ -47,7 +47,9 @@ class GroupConstants:
             InvalidError: the SYCL 2020 pair was called before, or a value that was set is not the bundle's.
         """
         if self.uses_sycl_names:
-            raise _bound_and_set("use_kernel_bundle after set_specialization_constant or its get")
+            raise _bound_and_set(
+                "use_kernel_bundle, or a kernel of a bundle, after set_specialization_constant, its get or spec="
+            )
         for constant, data in self._values.items():
             _require_equal(constant, data, bundle)
         self._bundle = bundle
@@ -91,7 +93,7 @@ class GroupConstants:
         """Checks that a call is allowed, before anything changes."""
         constant = checked_constant(f"h.{names}", key)
         if names == "set_specialization_constant" and self._bundle is not None:
-            raise _bound_and_set("set_specialization_constant or its get after use_kernel_bundle")
+            raise _bound_and_set("set_specialization_constant, its get or spec= after use_kernel_bundle")
         before = self._names.get(constant)
         if before is not None and before != names:
             raise InvalidError(

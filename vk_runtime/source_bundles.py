@@ -119,13 +119,30 @@ def build_source(bundle: KernelBundle, devs: object, props: object, toolchain: T
     """Returns the executable bundle of a source bundle."""
     request = _checked_request("build", bundle, devs, props)
     made, log = _compiled(request, toolchain, is_object=False)
-    built = link_parts([made], request.devices, (), toolchain, left_out=made.left_out)
+    logs = [prop for prop in request.props if isinstance(prop, Log)]
+    built = link_parts([made], request.devices, logs, toolchain, left_out=made.left_out)
     _save(request, log)
     return built
 
 
 def _compiled(request: _Request, toolchain: Toolchain, *, is_object: bool) -> tuple[KernelBundle, str]:
-    """Returns the compiled bundle and the log."""
+    """Returns the compiled bundle and its warnings as lines; tells the stream of `Log` what there is to say."""
+    log = property_of(request.props, Log)
+    try:
+        made, warnings = _translated(request, toolchain, is_object=is_object)
+    except BuildError as error:
+        if log is not None:
+            log.stream.write(f"{error.log}\n")
+        raise
+    if log is not None:
+        log.stream.write(warnings)
+        for image in made:
+            log.stream.write(f"compiled {', '.join(image.kernels)}: {len(image.spirv())} bytes of SPIR-V\n")
+    return made, warnings
+
+
+def _translated(request: _Request, toolchain: Toolchain, *, is_object: bool) -> tuple[KernelBundle, str]:
+    """Returns the compiled bundle and its warnings as lines."""
     values = property_of(request.props, SpecValues)
     env = common_environment(request.devices)
     result = request.front_end.compile(
@@ -209,6 +226,3 @@ def _save(request: _Request, log: str) -> None:
     saved = property_of(request.props, SaveLog)
     if saved is not None:
         saved.text = log
-    stream = property_of(request.props, Log)
-    if stream is not None:
-        stream.stream.write(log)
