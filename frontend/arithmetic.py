@@ -215,6 +215,10 @@ def common_type(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST,
     """
     if left.type is right.type and left.type.kind != "bool":
         return left.type
+    if max(left.type.bits, right.type.bits) == 64 and 8 < min(left.type.bits, right.type.bits) < 64:
+        from .wide_tables import note_wide_table  # few kernels mix widths
+
+        note_wide_table(fb, left, right, node)
     try:
         return promote(meets(left, right.type), meets(right, left.type))
     except MixedSignsError:
