@@ -320,6 +320,9 @@ def test_extension_query(device: lp.Device):
     with pytest.raises(lp.BackendMismatchError) as caught:
         vulkan.has_extension(Other(), "cl_khr_fp64")  # pyright: ignore[reportArgumentType]
     assert caught.value.errc is lp.Errc.BACKEND_MISMATCH
+    for call in (vulkan.get_native, lambda x: vulkan.get_proc(x, "vkQueueSubmit")):
+        with pytest.raises(lp.BackendMismatchError, match="found one of 'opencl'"):
+            call(Other())
     with pytest.raises(TypeError):
         vulkan.has_extension(3, "x")  # pyright: ignore[reportArgumentType]
 

@@ -21,7 +21,7 @@ from .contexts import native_context
 from .devices import native_device
 from .events import native_event
 from .images import native_image
-from .natives import Native
+from .natives import Native, require_vulkan
 from .platforms import native_platform
 from .queues import native_queue
 
@@ -80,8 +80,10 @@ def get_native(x: object) -> object:
 
     Raises:
         InvalidError: the object has no native in its state.
+        BackendMismatchError: an object of another backend.
         TypeError: an object of another class.
     """
+    require_vulkan("get_native", x)
     for cls, native_of in _BY_CLASS:
         if isinstance(x, cls):
             return native_of(x)

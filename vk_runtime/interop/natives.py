@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ...ir.errors import InvalidError
+from ...ir.errors import BackendMismatchError, InvalidError
+from ..backend import Backend
 from ..bundle_errors import ConstraintError, type_name
 from ..headers import address_of, ffi
 
@@ -38,6 +39,13 @@ class Native(int):
 
     def __repr__(self) -> str:
         return f"<{self.kind} {int(self):#x}>"
+
+
+def require_vulkan(what: str, x: object) -> None:
+    """Raises BackendMismatchError for an object that says itself to be of another backend (SYCL 2020 4.5.1)."""
+    backend = getattr(x, "backend", Backend.VULKAN)
+    if backend is not Backend.VULKAN:
+        raise BackendMismatchError(f"{what}: expected an object of backend VULKAN, found one of {backend!r}")
 
 
 def native_int(what: str, value: object, kind: str) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from ...ir.errors import BackendMismatchError, InvalidError
+from ...ir.errors import InvalidError
 from ..array import Array
 from ..backend import Backend
 from ..bundle_errors import ConstraintError, type_name
@@ -21,6 +21,7 @@ from ..kernel_bundle import KernelBundle
 from ..kernel_object import Kernel
 from ..queue import Queue
 from ..runtime import runtime
+from .natives import require_vulkan
 from .platforms import foreign_devices
 
 SYCL_BACKEND_VULKAN = 1
@@ -85,11 +86,7 @@ def has_extension(x: Platform | Device, name: str) -> bool:
         BackendMismatchError: an object of another backend.
         TypeError: neither a platform nor a device, or `name` is no text.
     """
-    backend = getattr(x, "backend", Backend.VULKAN)
-    if backend is not Backend.VULKAN:
-        raise BackendMismatchError(
-            f"has_extension: expected an object of backend {Backend.VULKAN.name}, found one of {backend!r}"
-        )
+    require_vulkan("has_extension", x)
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
         raise ConstraintError(f"has_extension takes the name of an extension, found {name!r:.60}")
     if isinstance(x, Device):
@@ -140,8 +137,10 @@ def get_proc(x: Platform | Device | Context, name: str) -> Any:
 
     Raises:
         InvalidError: there is no such function.
+        BackendMismatchError: an object of another backend.
         TypeError: another object, or `name` is no text.
     """
+    require_vulkan("get_proc", x)
     if not isinstance(name, str) or not name.startswith("vk") or not name.isidentifier():  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConstraintError(f"get_proc takes the name of a Vulkan function, found {name!r:.60}")
     if isinstance(x, Platform):

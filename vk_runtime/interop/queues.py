@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import cast
 
-from ...ir.errors import BackendMismatchError, InvalidError
-from ..backend import Backend
+from ...ir.errors import InvalidError
 from ..bundle_errors import ConstraintError, type_name
 from ..context import AsyncHandler, Context
 from ..headers import address_of
 from ..queue import Queue
 from .handle_refs import given_out, owners, share
-from .natives import Native, handle, native_int, require_dispatchable
+from .natives import Native, handle, native_int, require_dispatchable, require_vulkan
 
 
 def native_queue(queue: Queue) -> tuple[Native, int]:
@@ -73,8 +72,6 @@ def make_queue(native: object, ctx: Context, async_handler: AsyncHandler | None 
 
 def require_context(what: str, ctx: object) -> None:
     """Raises TypeError where something is no context, BackendMismatchError where it is another backend's."""
-    backend = getattr(ctx, "backend", Backend.VULKAN)
-    if backend is not Backend.VULKAN:
-        raise BackendMismatchError(f"{what}: expected a context of backend VULKAN, found one of {backend!r}")
+    require_vulkan(what, ctx)
     if not isinstance(ctx, Context):
         raise ConstraintError(f"{what} takes an lp.Context, found {ctx!r:.60} of type {type_name(ctx)}")
