@@ -274,7 +274,7 @@ class LaunchConfiguration:
             )
         if not isinstance(wait, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
             raise no_events(self.kernel.name, wait)
-        events = (*self.wait_events, *wait) if wait else self.wait_events
+        events = (*self.wait_events, *wait)
         return LaunchConfiguration(self.kernel, self.range, queue, events, self.spec_values)
 
     def __repr__(self) -> str:

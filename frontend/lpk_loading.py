@@ -93,7 +93,7 @@ def load_kernel_bundle(
             f"{what} takes an lp.Context first, found {ctx!r} of type {type_name(ctx)}; "
             "a device has its device.default_context, a queue its queue.context"
         )
-    if state not in _STATES:
+    if not isinstance(state, BundleState) or state not in _STATES:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConstraintError(
             f"{what}(state=…) takes BundleState.INPUT, OBJECT or EXECUTABLE, found {state!r}"
         )

@@ -202,8 +202,8 @@ def unwrap_scalar(value: object) -> object:
 
 
 def is_number(value: object) -> bool:
-    """Whether `value` has one real value: numbers, NumPy's too, but neither complex ones nor text."""
-    refused: tuple[type, ...] = (np.complexfloating, np.ndarray, str)
+    """Whether `value` has one real value: numbers, NumPy's too, but neither complex ones nor text nor types."""
+    refused: tuple[type, ...] = (np.complexfloating, np.ndarray, str, type)
     has_extents = bool(getattr(value, "shape", ()))  # arrays of other libraries, and lp.Array
     return hasattr(value, "__float__") and not isinstance(value, refused) and not has_extents
 

@@ -255,6 +255,8 @@ def test_arguments_of_the_wrong_kind(project, context):
         lp.load_kernel_bundle(context, 5)
     with pytest.raises(TypeError, match="state"):
         lp.load_kernel_bundle(context, "x.lpk", state=lp.BundleState.SOURCE)
+    with pytest.raises(TypeError, match=r"takes BundleState[.]INPUT, OBJECT or EXECUTABLE, found array"):
+        lp.load_kernel_bundle(context, "x.lpk", state=np.zeros(3))  # type: ignore[arg-type]
     with pytest.raises(lp.InvalidError, match="cannot be read"):
         lp.load_kernel_bundle(context, project.folder / "absent.lpk")
     with pytest.raises(lp.InvalidError):

@@ -157,6 +157,8 @@ def test_to_bytes_is_in_c_order() -> None:
         (t.bool_, 1.0, "expected True or False, found 1.0 of type float"),
         (t.f32, "1", "expected a number that its range holds, found '1' of type str"),
         (t.f32, 1j, "found 1j of type complex"),
+        (t.f32, float, "found <class 'float'> of type type"),
+        (lp.FixedArray[t.f32, 2], int, "found <class 'int'> of type type"),
         (t.f32, 1e39, "expected a number that its range holds, found 1e[+]39 of type float"),
         (t.f32, 10**400, "expected a number that its range holds, found 1000"),
         (t.f16, 70000, "expected a number that its range holds, found 70000 of type int"),
