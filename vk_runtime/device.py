@@ -154,8 +154,9 @@ class Device(
         Raises:
             TypeError: `aspect` is no number, as the name of an aspect.
         """
-        if aspect in self.aspects:
-            return True
+        with suppress(TypeError):  # what has no hash, as a list of aspects
+            if aspect in self.aspects:
+                return True
         if not isinstance(aspect, int):  # pyright: ignore[reportUnnecessaryIsInstance] - called by users
             from .bundle_errors import ConstraintError, type_name
 
