@@ -266,7 +266,9 @@ def test_devices_and_platforms_say_what_they_have(device):
             TypeError, match=r"Device\.has takes an aspect such as lp\.Aspect\.FP64, found 'fp64'"
         ):
             owner.has("fp64")
-        with pytest.raises(TypeError, match=r"takes an aspect such as lp\.Aspect\.FP64, found \[.*of type list"):
+        with pytest.raises(
+            TypeError, match=r"takes an aspect such as lp\.Aspect\.FP64, found \[.*of type list"
+        ):
             owner.has([lp.Aspect.FP64])  # type: ignore[arg-type]
     assert info.max_compute_units >= 1 and info.max_work_item_dimensions == 3
     assert info.max_num_sub_groups >= 1 and info.local_mem_size > 0 and info.is_compiler_available
