@@ -190,7 +190,7 @@ class _Writer:
         self._files.append(output.path)
 
     def _row(self, image: BuiltImage, target: BuildTarget | None) -> TableRow:
-        is_kept = target is None or target.can_run(image.requirements)
+        is_kept = target is None or target.can_run(image.image)
         return TableRow(
             code=image.image.spirv if is_kept else EMPTY_MODULE,
             properties=requirement_properties(image.requirements),
@@ -207,7 +207,7 @@ class _Writer:
             )
         writer = FileWriter()
         for image in self._images:
-            is_kept = self._has_spirv and (target is None or target.can_run(image.requirements))
+            is_kept = self._has_spirv and (target is None or target.can_run(image.image))
             found = [code for item in targets if (code := self._native_code(image, item)) is not None]
             if is_kept or not found:  # else the native images say what it requires
                 writer.add(image.image, image.ids, image.symbols, has_code=is_kept)
@@ -229,7 +229,7 @@ class _Writer:
 
     def _native_code(self, image: BuiltImage, target: BuildTarget) -> NativeCode | None:
         """Returns the code of the target's driver; None for images that it cannot run, and where it is not here."""
-        if not image.is_source_of_native or not target.can_run(image.requirements):
+        if not image.is_source_of_native or not target.can_run(image.image):
             return None
         key = (id(image), target.name)
         if key not in self._native:

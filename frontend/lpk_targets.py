@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from ..ir.device_config import Target, device_config
 from ..ir.errors import Error, InvalidError
 from ..ir.kernel_info import Requirements
+from ..spirv.device_image import DeviceImage
 from ..vk_runtime.compatibility import is_supported
 from ..vk_runtime.device import Device
 from ..vk_runtime.device_list import device, devices
+from ..vk_runtime.requirements import own_requirements
 
 _HARDWARE = re.compile(r"(?:vk_)?([0-9a-f]{4,8})[_:]([0-9a-f]{4,8})")
 
@@ -27,8 +29,17 @@ class BuildTarget:
     device: Device | None
     """A device of this machine that it is, whose driver can make native code; None: there is none here."""
 
-    def can_run(self, requirements: Requirements) -> bool:
-        """Returns whether images with these requirements run on the target."""
+    def can_run(self, image: DeviceImage) -> bool:
+        """Returns whether an image runs on the target; its driver need not take the code of any other.
+
+        Of images with fixed targets what each kernel uses counts as well: it is only asserted that the targets have it.
+        """
+        needs = [image.requirements]
+        if image.requirements.fixed_targets is not None:
+            needs += map(own_requirements, image.kernels)
+        return all(map(self._meets, needs))
+
+    def _meets(self, requirements: Requirements) -> bool:
         if self.described is None:
             return self.device is None or is_supported(requirements, self.device)
         fixed = requirements.fixed_targets

@@ -246,6 +246,27 @@ def test_drivers_see_only_what_their_target_can_run(make_project, device):
     assert {event.device for event in trace.events if event.kind == "pipeline"} == {device.selector}
 
 
+@pytest.mark.device
+@pytest.mark.behaviour("AOT-07", "AOT-09")
+def test_images_of_fixed_targets_are_filtered_by_what_their_kernels_use(make_project, device):
+    """What was asserted of the targets need not be true; the driver of one without fp64 must not get its code."""
+    project = make_project(SPLIT)
+    folder, fixed = project.folder, ("--fixed-targets", "swiftshader,lavapipe")
+    tables = [f"{name},{folder / name}.table" for name in ("swiftshader", "lavapipe")]
+    project.build("-o", folder / "out.table", *(part for table in tables for part in ("-o", table)), *fixed)
+    (row,) = read_table(folder / "out.table")
+    assert not row.is_empty and row.symbols == ("plain", "wide", "large")
+    (row,) = read_table(folder / "swiftshader.table")
+    assert row.is_empty and row.symbols == ("plain", "wide", "large")
+    assert not read_table(folder / "lavapipe.table")[0].is_empty
+    with lp.trace() as trace:
+        project.build("-o", folder / "out.lpk", "--targets", device.selector, *fixed)
+    can_run = device.has(lp.Aspect.FP64) and device.info.max_work_group_size >= 512
+    assert bool(trace.count("pipeline")) is (
+        can_run and bool({"swiftshader", "lavapipe"} & set(device.targets))
+    )
+
+
 @pytest.mark.behaviour("AOT-02", "AOT-03", "AOT-14")
 def test_targets_of_ones_own(make_project):
     project = make_project(SPLIT)
