@@ -273,12 +273,11 @@ def positional(fb: FunctionBuilder, node: ast.Call, *, keywords: Sequence[str] =
 
 def _conversion(fb: FunctionBuilder, node: ast.Call, obj: object, target: ScalarType) -> Value:
     """Compiles ``lp.f32(x)``, ``int(x)``, ``float(x)`` and ``bool(x)``; without an argument they give zero."""
-    name = ast.unparse(node.func)
     arguments = positional(fb, node)
     if len(arguments) > 1:
         raise fb.error(
             node,
-            f"{name} takes one argument, found {len(arguments)}",
+            f"{ast.unparse(node.func)} takes one argument, found {len(arguments)}",
             "LP2045",
             hint="a vector of several numbers is lp.f32x2(a, b)" if obj is target else "convert one number",
         )
@@ -292,7 +291,7 @@ def _conversion(fb: FunctionBuilder, node: ast.Call, obj: object, target: Scalar
     if not isinstance(value, Scalar):
         raise fb.error(
             node.args[0],
-            f"{name} converts a number, found {describe(value)}",
+            f"{ast.unparse(node.func)} converts a number, found {describe(value)}",
             "LP2033",
             hint=number_hint(value),
         )

@@ -17,6 +17,7 @@ import json
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, cast
 
 from ..ir.errors import Location
@@ -174,13 +175,18 @@ def cached_kernel(
         repr(_targets(options.fixed_targets)),
         rank,
         constants,
-        repr(env),
+        _text_of(env),
     ]
     if env.debug_info:  # debug information has the file and lines in the code itself
         code = kernel.function.__code__
         content += [code.co_filename, code.co_firstlineno]
     digest = sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()
     return CachedKernel(store, kernel, digest[:40])
+
+
+@lru_cache(maxsize=64)
+def _text_of(env: TargetEnv) -> str:
+    return repr(env)  # dozens of fields, of the same few devices and options
 
 
 def _targets(names: Sequence[str]) -> list[object]:

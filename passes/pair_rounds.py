@@ -86,7 +86,7 @@ def pair_rounds(module: Operation, *, with_atomics: bool) -> None:
 
 
 def _is_nested(loop: Operation) -> bool:
-    return any(isinstance(op, _LOOPS) for op in enclosing(loop) if op is not loop)
+    return any(type(op) in _LOOPS for op in enclosing(loop) if op is not loop)
 
 
 def _is_short(body: Block, with_atomics: bool) -> bool:
@@ -94,7 +94,7 @@ def _is_short(body: Block, with_atomics: bool) -> bool:
     ops = block_operations(body)[:-1]
     return (
         len(ops) <= MAXIMUM_OPERATIONS
-        and any(isinstance(op, _LOADS) for op in ops)
+        and any(type(op) in _LOADS for op in ops)
         and all(_may_repeat(op, with_atomics) for op in ops)
     )
 

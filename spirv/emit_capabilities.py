@@ -82,7 +82,7 @@ def add_module_capabilities(context: EmitContext) -> None:
             _add_extension(context, enumerant("ExecutionMode", op.execution_mode.data))
     context.capabilities.update(_declared(module))
     storage = _STORAGE_CAPABILITIES
-    if any(isinstance(op, spirv.GlobalVariableOp) and is_laid_out(op.type) for op in context.ops):
+    if any(type(op) is spirv.GlobalVariableOp and is_laid_out(op.type) for op in context.ops):
         context.capabilities.add(Capability.WorkgroupMemoryExplicitLayoutKHR)
         storage = {**storage, **_OF_SHARED_BLOCKS}
     if context.types.small_types:

@@ -173,11 +173,13 @@ class FunctionEmitter:
 
     def _address_of(self, op: Operation) -> None:
         assert isinstance(op, spirv.AddressOfOp)
-        self._ids[id(op.pointer)] = self._context.symbol_id(op.variable.root_reference.data)
+        (pointer,) = op.results
+        self._ids[id(pointer)] = self._context.symbol_id(op.variable.root_reference.data)
 
     def _reference_of(self, op: Operation) -> None:
         assert isinstance(op, spirv.ReferenceOfOp)
-        self._ids[id(op.reference)] = self._context.symbol_id(op.spec_const.root_reference.data)
+        (reference,) = op.results
+        self._ids[id(reference)] = self._context.symbol_id(op.spec_const.root_reference.data)
 
     def _spec_operation(self, op: Operation) -> None:
         assert isinstance(op, spirv.SpecConstantOperationOp)

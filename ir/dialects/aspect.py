@@ -37,6 +37,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_values import elements, integer, integers
+from ..walk import block_operations, region_blocks
 from .kernel import Function, is_kernel
 
 DECLARED = "aspect.declared"
@@ -142,16 +143,17 @@ def _tables(op: Operation, name: str) -> list[DictionaryAttr]:
     while scope is not None and name not in scope.attributes:
         scope = scope.parent_op()
     found = [scope.attributes[name]] if scope is not None else [*_inner(op, name)]
-    return [table for table in found if isinstance(table, DictionaryAttr)]
+    return [table for table in found if type(table) is DictionaryAttr]
 
 
 def _inner(op: Operation, name: str) -> Iterator[Attribute]:
-    if isinstance(op, ModuleOp):
-        for inner in op.body.ops:
-            if isinstance(inner, ModuleOp):
-                if name in inner.attributes:
-                    yield inner.attributes[name]
-                yield from _inner(inner, name)
+    if type(op) is ModuleOp:  # isinstance and xDSL's iterators would take most of the time
+        for block in region_blocks(op.regions[0]):
+            for inner in block_operations(block):
+                if type(inner) is ModuleOp:
+                    if name in inner.attributes:
+                        yield inner.attributes[name]
+                    yield from _inner(inner, name)
 
 
 def verify_attributes(op: Operation) -> None:

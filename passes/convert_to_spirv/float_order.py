@@ -27,7 +27,7 @@ _DEPTH = 6
 def attributes_of_product(fn: FunctionLowering, product: SSAValue) -> Mapping[str, Attribute]:
     """Returns the attributes of a product, fixed where a driver gains by regrouping it and cannot fuse it."""
     users = [use.operation for use in product.uses]
-    if not users or not all(isinstance(user, _FACTORS) for user in users):
+    if not users or not all(type(user) in _FACTORS for user in users):
         return fn.float_attributes
     owner = product.owner
     assert isinstance(owner, arith.MulfOp)

@@ -47,6 +47,7 @@ from .size_expressions import SizeExpressions
 
 DEFAULT_LOCAL_SIZE = (64, 1, 1)
 """(x, y, z) of a pipeline that sets none; every device has room for 64 invocations."""
+_FLOAT_BITS: dict[type[Attribute], int] = {Float16Type: 16, Float32Type: 32, Float64Type: 64}
 _KERNEL_TYPE = FunctionType.from_lists((), ())
 
 
@@ -188,9 +189,7 @@ class KernelEntry:
         Without them Vulkan lets a driver take x * 0 for 0 and x + 0.0 for x (SPIR-V 1.6 §3.6), and Mesa does.
         """
         used = {
-            type_.bitwidth
-            for type_ in self._module.types.converted()
-            if isinstance(type_, Float16Type | Float32Type | Float64Type)
+            _FLOAT_BITS[type(type_)] for type_ in self._module.types.converted() if type(type_) in _FLOAT_BITS
         }
         modes = [
             spirv.ExecutionModeOp(self.name, ExecutionMode.SignedZeroInfNanPreserve, (bits,))

@@ -61,11 +61,14 @@ def integer_attribute(value: int, width: int) -> IntegerAttr:
     return IntegerAttr(value, _INTEGERS[width])
 
 
+_OTHER_SCALARS = frozenset((IndexType, BFloat16Type, Float16Type, Float32Type, Float64Type))
+
+
 def is_scalar(type_: Attribute) -> bool:
     """Whether `type_` is a kernel-level scalar that the device can have."""
     if is_integer_type(type_):
         return type_.width.data in _INTEGERS
-    return isinstance(type_, IndexType | BFloat16Type | Float16Type | Float32Type | Float64Type)
+    return type(type_) in _OTHER_SCALARS
 
 
 def scalar_bytes(type_: Attribute) -> int:

@@ -11,6 +11,8 @@ certain, and before it meets anything else that reports.
 
 from __future__ import annotations
 
+from typing import cast
+
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, SSAValue
@@ -58,4 +60,4 @@ def _before(loop: Operation, op: Operation, origin: Operation) -> SSAValue:
 def is_inside(value: SSAValue, body: Block) -> bool:
     """Whether an operand of an operation in `body` is made in that block, and not outside of the loop."""
     owner = value.owner
-    return owner is body if isinstance(owner, Block) else owner.parent is body
+    return owner is body if type(owner) is Block else cast("Operation", owner).parent is body

@@ -31,7 +31,7 @@ def is_integer(type_: Attribute) -> bool:
 
 def is_float(type_: Attribute) -> bool:
     """Whether `type_` is a scalar floating-point type that SPIR-V has."""
-    return isinstance(type_, _FLOATS)
+    return type(type_) in _FLOATS
 
 
 def is_scalar(type_: Attribute) -> bool:
