@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 from ..ir.errors import CompileError, KernelArgumentError
@@ -99,6 +100,12 @@ def enclosing_names(function: types.FunctionType, frame: types.FrameType | None)
     return names
 
 
+@lru_cache(maxsize=256)
+def _code_of(text: str) -> types.CodeType:
+    """Returns the code of an annotation: kernels of a program spell few different ones."""
+    return compile(text.lstrip(" \t"), "<string>", "eval")
+
+
 class _SignatureReader:
     """Reads one signature; holds what every error message needs."""
 
@@ -106,6 +113,7 @@ class _SignatureReader:
         self.function = function
         self.names = _Names(function, local_names)
         self.annotations = raw_annotations(function)
+        self._evaluated: dict[str, object] = {}
 
     def parameters(self) -> Signature:
         parameters = parameters_of(self.function)
@@ -213,6 +221,8 @@ class _SignatureReader:
 
     def evaluate(self, name: str) -> object:
         """Returns the annotation of `name` as an object, ``Parameter.empty`` where there is none."""
+        if name in self._evaluated:
+            return self._evaluated[name]
         annotation = self.annotations.get(name, inspect.Parameter.empty)
         if hasattr(annotation, "__forward_arg__"):  # 3.14: a name that has no value yet
             annotation = annotation.__forward_arg__
@@ -220,11 +230,12 @@ class _SignatureReader:
             if not isinstance(annotation, str):
                 break
             annotation = self.evaluate_text(name, annotation)
-        return unaliased(annotation)
+        found = self._evaluated[name] = unaliased(annotation)
+        return found
 
     def evaluate_text(self, name: str, text: str) -> object:
         try:
-            return eval(text, self.function.__globals__, self.names)
+            return eval(_code_of(text), self.function.__globals__, self.names)
         except CompileError as error:
             raise self.error(name, error.message, error.code, None) from error
         except Exception as error:  # whatever the expression raises is the user's to read

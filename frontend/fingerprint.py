@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import types
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -111,6 +112,7 @@ def function_fingerprint(function: types.FunctionType) -> str | None:
     return f"function:{sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
+@lru_cache(maxsize=256)
 def _attributes_text(attributes: FunctionAttributes) -> str:
     """Returns the attributes as text: the decorators' own text may read names."""
     sets = [None if s is None else sorted(s) for s in (attributes.device_has, attributes.uses_aspects)]

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import linecache
 import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from operator import itemgetter
+from typing import Final, cast
 
 from .same_text import may_differ
 
@@ -48,13 +51,16 @@ def function_text(function: types.FunctionType, lines: Sequence[str]) -> str | N
     return "".join(lines[first:last]).rstrip()
 
 
+_START_AND_END: Final = itemgetter(0, 1)
+
+
 def last_line(code: types.CodeType) -> int:
     """Returns the last line that an instruction comes from, those of inner functions included."""
-    last = code.co_firstlineno
-    for start, end, _, _ in code.co_positions():
-        last = max(last, start or 0, end or 0)
+    # A line and its end for each instruction, of which there are hundreds; columns are not asked for.
+    lines = cast("Iterator[int | None]", chain.from_iterable(map(_START_AND_END, code.co_positions())))
+    last = max(filter(None, lines), default=0)
     inner = (last_line(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
-    return max(last, *inner, 0)
+    return max(last, code.co_firstlineno, *inner)
 
 
 def _indentation(line: str) -> int:

@@ -15,6 +15,7 @@ import dataclasses
 import gc
 import threading
 from collections.abc import Generator
+from functools import cache
 from typing import Any
 
 from . import quick_dataclasses
@@ -31,6 +32,7 @@ MANY_OBJECTS = 1_000
 _lock = threading.RLock()
 
 
+@cache
 def is_supported() -> bool:
     """Whether this Python builds dataclasses in the way that can be deferred."""
     return _parameters("_create_fn") == _PARAMETERS and _parameters("_init_fn") == INIT_PARAMETERS

@@ -17,6 +17,7 @@ import types
 import typing
 from collections.abc import Callable
 from dataclasses import MISSING, Field
+from functools import cache
 from typing import Any, Final, cast
 
 from .late_methods import LateMethod, stand_ins
@@ -55,6 +56,7 @@ _OURS: Final = ("lapilli", "xdsl")
 _dataclasses: Any = dataclasses
 
 
+@cache
 def is_supported() -> bool:
     """Whether this Python makes dataclasses in these steps."""
     return sys.version_info[:2] in ((3, 11), (3, 12)) and all(
