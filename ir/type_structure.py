@@ -6,9 +6,18 @@ memory of a type without holding a value of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import cast
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ComplexType,
+    IndexType,
+    IntegerType,
+    TensorType,
+    TupleType,
+    UnrankedTensorType,
+)
 from xdsl.ir import Attribute
 
 from .attribute_values import vector_elements
@@ -60,10 +69,21 @@ def _is_scalar(type_: Attribute) -> bool:
 
 
 def held_types(type_: Attribute) -> Iterator[Attribute]:
-    """Yields `type_` and every type inside it that a value of it holds, outermost first."""
+    """Yields `type_` and every type inside it that a value of it holds, outermost first.
+
+    Tuples, complex numbers and tensors are looked through as well, though no kernel that is compiled has them.
+    """
     yield type_
-    for component, _ in component_types(type_):
+    for component in [component for component, _ in component_types(type_)] or _parts(type_):
         yield from held_types(component)
+
+
+def _parts(type_: Attribute) -> Iterable[Attribute]:
+    if isinstance(type_, TupleType):
+        return type_.types.data
+    if isinstance(type_, ComplexType | TensorType | UnrankedTensorType):
+        return (cast("TensorType[Attribute]", type_).element_type,)
+    return ()
 
 
 def struct_name(type_: Attribute) -> str | None:

@@ -76,6 +76,17 @@ def test_parameters_and_results_count_pointers_do_not(type_):
     assert of_body("", f"%x: memref<?x{type_ if type_ != A else 'f64'}>") == set()
 
 
+@pytest.mark.behaviour("ASP-12")
+@pytest.mark.parametrize(
+    "type_",
+    ["tuple<i32, tuple<f64>>", "complex<f64>", "tensor<4xf64>", "tensor<*xf64>", "tensor<2xcomplex<f64>>"],
+)
+def test_values_that_no_kernel_can_have_are_looked_through_too(type_):
+    assert of_body("", f"%x: {type_}") == {6}
+    assert of_body("", f"%x: {type_.replace('f64', 'f32')}") == set()
+    assert of_body("", "%x: (f64) -> f64") == of_body("", "%x: tuple<memref<?xf64>>") == set()
+
+
 @pytest.mark.behaviour("ASP-03", "ASP-04")
 def test_half_and_double_need_no_attribute():
     assert of_body("%h = arith.constant 1.0 : f16") == {Aspect.FP16}
