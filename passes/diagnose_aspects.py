@@ -47,7 +47,6 @@ def diagnose_declared(
         usage: the analysis of `module` within units.
         with_locations: whether to say the places that the module knows.
     """
-    names = {number: name for name, number in aspect.aspect_values(module).items()}
     found: list[Diagnostic] = []
     for function in usage.graph.functions:
         declared = aspect.declared(function)
@@ -55,7 +54,7 @@ def diagnose_declared(
             continue
         for number in sorted(usage.used(function) - declared):
             if is_declarable(number):
-                spelling = names.get(number) or aspect_spelling(number)
+                spelling = _spelling(module, number)
                 head = f"uses aspect '{spelling}' not listed in 'sycl::device_has'"
                 found.append(_with_chain(function, number, head, usage, with_locations))
     return tuple(found)
@@ -72,7 +71,6 @@ def diagnose_targets(
         usage: the analysis of `module` within units.
         with_locations: whether to say the places that the module knows.
     """
-    names = {number: name for name, number in aspect.aspect_values(module).items()}
     found: list[Diagnostic] = []
     for function in usage.graph.functions:
         wanted = sorted(aspect.fixed_targets(function) or ())
@@ -85,7 +83,7 @@ def diagnose_targets(
         targets = [known[name] for name in wanted if name in known]
         for number in sorted(n for n in usage.used(function) if n >= 0):
             if lacking := [t.name for t in targets if t.lacking((number,))]:
-                spelling = names.get(number) or aspect_spelling(number)
+                spelling = _spelling(module, number)
                 head = f"uses aspect '{spelling}' not supported by {_listed(lacking)}"
                 found.append(_with_chain(function, number, head, usage, with_locations))
         found += [_about(function, text, with_locations) for text in _size_findings(function, targets)]
@@ -101,6 +99,12 @@ def _size_findings(function: Function, targets: Sequence[Target]) -> Iterator[st
     if work_group is not None and (bad := [t.name for t in targets if not t.has_work_group_size(work_group)]):
         size = ", ".join(map(str, work_group))
         yield f"function '{name}' has required work-group size '{size}' not supported by {_listed(bad)}"
+
+
+def _spelling(module: Operation, number: int) -> str:
+    """Returns what an aspect is called, by the module's table where it has one."""
+    names = {number: name for name, number in aspect.aspect_values(module).items()}
+    return names.get(number) or aspect_spelling(number)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -133,12 +137,11 @@ def diagnose_image(image: Operation, *, with_locations: bool = True) -> tuple[Di
         return tuple(_other_targets(image, roots, with_locations))
     expected = frozenset[int]().union(*(needs(root) for root in roots))
     sizes = {aspect.reqd_sub_group_size(root) for root in roots}
-    names = {number: name for name, number in aspect.aspect_values(image).items()}
     found: list[Diagnostic] = []
     for function in functions(image):
         name = source_name(function)
         for number in filter(is_declarable, sorted(needs(function) - expected)):
-            text = unexpected_aspect(name, names.get(number) or aspect_spelling(number))
+            text = unexpected_aspect(name, _spelling(image, number))
             found.append(_about(function, text, with_locations))
         size = aspect.reqd_sub_group_size(function)
         if size is not None and size not in sizes:

@@ -6,8 +6,6 @@ BuildError (ir/errors.py)
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from xdsl.ir import Operation
 
 from ..ir.errors import BuildError, Diagnostic, Location
@@ -40,5 +38,5 @@ class PassError(BuildError):
 
 def operation_location(op: Operation, function: str = "") -> Location | None:
     """Returns the place in source of an operation inside `function`, or None where it has none."""
-    location = location_of(op.location)
-    return None if location is None else replace(location, function=function)
+    place = location_of(op.location)
+    return None if place is None else Location(place.file, place.line, place.column, function)

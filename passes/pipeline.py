@@ -127,10 +127,12 @@ def analyse(
     if after_pass is not None:  # it may have replaced what is in the module
         usage = AspectUsage.of(module)
     _change_functions(module, env, usage if inlines or env.optimisation_level > 1 else None, done)
-    # Only the traps bring in aspects: what used none needs no second look.
-    is_plain = usage.is_empty and env.checks != "debug"
-    usage = AspectUsage.none(module) if is_plain else AspectUsage.of(module)
-    propagate(module, usage=usage)
+    if not usage.is_empty or env.checks == "debug":
+        usage = AspectUsage.of(module)
+        propagate(module, usage=usage)
+    elif any(usage.graph.calls.values()):
+        # Only the traps bring in aspects: what used none needs no second look, but functions may be inlined.
+        usage = AspectUsage.none(module)
     done("propagate-aspects", module)
     uses = {name: _explained(found, before[name]) for name, found in _uses_of_kernels(usage).items()}
     images = split(module, mode, separates_callees=separates_callees, graph=usage.graph)
