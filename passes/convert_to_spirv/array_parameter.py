@@ -62,9 +62,13 @@ class ArrayParameter:
         binding: int,
         *,
         index_type: Attribute = i32,
+        is_ordered: bool = False,
         may_be_uniform: bool = True,
     ) -> None:
-        """Describes parameter `number` of the signature, buffer number `binding`; makes nothing yet."""
+        """Describes parameter `number` of the signature, buffer number `binding`; makes nothing yet.
+
+        `is_ordered` says that work-items may tell each other something through it.
+        """
         self.index_type = index_type
         """Of extents and positions."""
         self.element_type = fn.module.types.element_of(type_)
@@ -99,7 +103,7 @@ class ArrayParameter:
         self.is_uniform = self._uniform_view is not None
         """Whether it is a uniform buffer: constant buffers of 4 bytes an element and of 16."""
         self._last: SSAValue | None = None
-        self._is_ordered = fn.module.orders_memory and parameter.access == "read_write"
+        self._is_ordered = is_ordered
         if self._is_address:
             alignment = storage_alignment(self.element_type)
             self.access = _aligned(alignment, is_ordered=self._is_ordered)

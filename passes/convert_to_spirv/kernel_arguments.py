@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import Float16Type, VectorType, i32
@@ -83,9 +84,10 @@ class KernelArguments(FunctionArrays):
 
     def _declare(self) -> None:
         arguments = only_block(self._kernel).args
+        ordered = self._ordered()
         for number, (argument, parameter) in enumerate(zip(arguments, self._parameters, strict=True)):
             try:
-                self._declare_one(number, argument, parameter)
+                self._declare_one(number, argument, parameter, is_ordered=argument in ordered)
             except TypeError as error:
                 raise PassError(
                     f"parameter '{parameter.name}' of kernel '{self._fn.name}': {error}",
@@ -93,7 +95,29 @@ class KernelArguments(FunctionArrays):
                     function=self._fn.name,
                 ) from error
 
-    def _declare_one(self, number: int, argument: SSAValue, parameter: KernelParameter) -> None:
+    def _ordered(self) -> Collection[SSAValue]:
+        """Returns the arrays through which work-items may tell each other something: in a kernel that orders memory,
+        those that it reads and writes, and those that lie on both sides of a barrier.
+
+        Where what is ordered is not known, any array may be one that is written or may be the same as such a one.
+        """
+        if not self._fn.module.orders_memory:
+            return ()
+        pairs = zip(only_block(self._kernel).args, self._parameters, strict=True)
+        arrays = {a: p for a, p in pairs if is_memref_type(a.type) and not p.is_shared}
+        own = {a for a, p in arrays.items() if p.access == "read_write"}
+        others = {a for a, p in arrays.items() if p.may_alias or p.access == "write"} - own
+        if others:
+            from ..optimise.exchanges import Exchanges, UnknownExchangeError  # seldom needed
+
+            with suppress(UnknownExchangeError):
+                told = Exchanges(self._kernel).told()
+                others = others if told is None else others & told
+        return own | others
+
+    def _declare_one(
+        self, number: int, argument: SSAValue, parameter: KernelParameter, *, is_ordered: bool
+    ) -> None:
         if parameter.is_shared:
             self._shared[argument] = number
         elif is_memref_type(argument.type):
@@ -105,6 +129,7 @@ class KernelArguments(FunctionArrays):
                 number,
                 self.binding_count,
                 index_type=self._index_type,
+                is_ordered=is_ordered,
                 may_be_uniform=LANES not in self._kernel.attributes,  # which moves several elements at once
             )
             self.binding_count += 1
