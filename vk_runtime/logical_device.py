@@ -25,7 +25,7 @@ from ..ir.errors import Error, InvalidError
 from ..ir.lazy_logging import logger_of
 from . import profile
 from .barriers import compute_barriers
-from .constants import VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
+from .constants import VK_ERROR_DEVICE_LOST, VK_PHYSICAL_DEVICE_TYPE_CPU, VK_SHARING_MODE_CONCURRENT
 from .device_creation import AdoptedDevice, create_device
 from .device_features import USED_FEATURES
 from .device_state import DeviceState
@@ -59,6 +59,9 @@ _T = TypeVar("_T")
 
 _PATIENCE_S = 10.0
 """How long closing a device waits for other threads to leave it."""
+
+_TRIES = 3
+"""How often closing a device asks a driver to wait that has no memory for it."""
 
 
 class LogicalDevice(DeviceState):
@@ -357,13 +360,22 @@ class LogicalDevice(DeviceState):
 
     def _is_left_alone(self) -> bool:
         """Whether nothing runs, no thread is inside any more, and nobody sees the memory."""
-        if not self.is_adopted:  # the application may be submitting to its own queues
-            # Commands that went before a failed submission still run.  A device that is lost ends in finite time.
-            self.vk.vkDeviceWaitIdle(self.raw)
+        # Where it is adopted the application may be submitting to its own queues.
+        if not self.is_adopted and not self._waits_until_idle():
+            logger.warning("'%s' cannot be waited for, and is not closed", self.name)
+            return False
         end = time.monotonic() + _PATIENCE_S
         while self.visits and time.monotonic() < end:
             time.sleep(0.001)
         return not self.visits and not self.views
+
+    def _waits_until_idle(self) -> bool:
+        """Waits for commands that went before a failed submission and still run; returns whether that was possible.
+
+        A driver without memory has not waited at all.  A device that is lost ends in finite time.
+        """
+        results = (self.vk.vkDeviceWaitIdle(self.raw) for _ in range(_TRIES))
+        return any(result >= 0 or result == VK_ERROR_DEVICE_LOST for result in results)
 
     def _destroy(self) -> None:
         for queue in self._streams():

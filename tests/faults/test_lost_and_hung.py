@@ -115,6 +115,24 @@ def test_commands_before_a_failed_submission_still_run_and_are_waited_for(
     queue.close()  # the fixture closes the device, and the driver watches
 
 
+@pytest.mark.parametrize("failures", [1, 100])
+def test_a_device_that_cannot_be_waited_for_is_not_destroyed(
+    fake: lp.Device, driver: FakeDriver, failures: int
+) -> None:
+    """What went before a submission that failed may run while the driver has no memory to wait for it."""
+    x, y = arrays(fake)
+    queue = lp.Queue(fake)
+    add[10].on(queue)(1.0, x, y)
+    queue.flush()
+    driver.inject("vkQueueSubmit", -1, driver.calls["vkQueueSubmit"])
+    with pytest.raises(lp.DeviceLostError, match="did not take commands"):
+        add[10].on(queue)(1.0, x, y).wait()
+    for call in range(failures):
+        driver.inject("vkDeviceWaitIdle", -1, call)
+    fake.shut_down()
+    assert ("vkDestroyDevice" in driver.calls) == (failures == 1)
+
+
 def test_a_hang_is_ended_where_it_is_asked_for(fake: lp.Device, driver: FakeDriver) -> None:
     x, y = arrays(fake)
     driver.is_hung = True
