@@ -11,7 +11,7 @@ import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from lapilli.vk_runtime import queue as queue_module
@@ -54,11 +54,15 @@ def interrupted_at(
         if event == "call" and (is_swallowed or not code.co_filename.startswith(FOLDER)):
             return None
         frame.f_trace_opcodes = True
+        if (
+            event == "exception"
+        ):  # a call that raises looks for no signals, nor do the handlers that it comes to
+            before.pop(frame, None)
         if event == "opcode":
             last, before[frame] = before.get(frame), frame.f_lasti
             if last is not None and _is_checked(code.co_code[last], frame.f_lasti < last):
                 left -= 1
-                if left < 0:
+                if left < 0 and (instead is not None or _are_protected_alike(code, last, frame.f_lasti)):
                     if instead is None:
                         raise KeyboardInterrupt
                     is_done = True
@@ -87,6 +91,18 @@ def interrupted_at(
 
 def _is_checked(opcode: int, has_jumped: bool) -> bool:
     return opcode in CHECKED and (has_jumped or opcode not in JUMPS)
+
+
+def _are_protected_alike(code: CodeType, call: int, behind: int) -> bool:
+    """Whether an exception right behind a call meets the handler that meets one of the call, as a signal's is.
+
+    The end of a ``with`` block whose last call's result is returned is not protected any more.
+    """
+    table = dis._parse_exception_table(code)  # type: ignore[attr-defined]  # nothing public tells it
+    first, second = (
+        [entry.target for entry in table if entry.start <= place < entry.end] for place in (call, behind)
+    )
+    return first == second
 
 
 class Finalised:

@@ -290,7 +290,8 @@ class CommandStream(SubmittedCommands):
                             buffer.read_epoch = epoch
                     is_noted = True
                 except BaseException as error:  # nothing may be half submitted: go on first
-                    if not is_from_outside(error, interrupt):
+                    # What another queue has lost, with the device, would be waited for without end.
+                    if logical.is_unusable or not is_from_outside(error, interrupt):
                         raise
                     interrupt = error
         finally:

@@ -243,13 +243,14 @@ class SubmittedCommands(Handle):
     def _submit(self, command_buffer: CommandBuffer) -> None:
         """Ends and submits the open command buffer.  Ctrl-C may stop it anywhere; a second call goes on there."""
         logical = self._logical
-        logical.require_usable()
+        if logical.is_unusable:
+            self._stop_recording()
+            logical.require_usable()
         if command_buffer.end_result is None:
             self._submitter.end(command_buffer)
         ended = command_buffer.end_result
         if ended is not None and ended < 0:
-            self._stop_recording()
-            logical.fail(ended, "vkEndCommandBuffer")
+            logical.fail(ended, "vkEndCommandBuffer")  # which drops what is recorded
         self._hand_over(command_buffer)
 
     def _hand_over(self, submission: CommandBuffer | Batch) -> None:
@@ -265,7 +266,6 @@ class SubmittedCommands(Handle):
                 break  # one call, whose result is noted already
         result = submission.submit_result
         if result is not None and result < 0:
-            self._stop_recording()
             self._logical.fail(result, "vkQueueSubmit")
         value = submission.value
         self.in_flight[value] = submission

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -105,3 +107,27 @@ def test_a_command_buffer_that_cannot_be_reset_is_tried_again(
     assert driver.calls["vkResetCommandBuffer"] == 2
     device.shut_down()
     assert driver.violations == [] and driver.living == {}
+
+
+@pytest.mark.parametrize("function", ["vkEndCommandBuffer", "vkQueueSubmit"])
+def test_commands_that_are_lost_while_ctrl_c_comes_are_waited_for_by_none(function: str) -> None:
+    """A replay hands over what another queue has recorded: where that fails the device is lost, and nothing follows."""
+    for count in range(60):
+        driver = FakeDriver()
+        device = make_device(driver, is_gpu=False)
+        x, y = lp.ones(100, device=device), lp.zeros(100, device=device)
+        with lp.config.override(flush_after=0), lp.graph() as graph:
+            add[100](2.0, x, y)
+        queue = lp.Queue(device)
+        with lp.config.override(flush_after=0):
+            add[100].on(queue)(2.0, x, y).wait()
+            add[100].on(queue)(2.0, x, y)
+        failing = driver.calls[function]
+        driver.inject(function, -1, failing)
+        with suppress(lp.DeviceLostError):
+            interrupted_at(count, graph.replay)
+        where = f"point {count}"
+        assert device.logical.is_lost == (driver.calls[function] > failing), where
+        device.shut_down()
+        assert driver.violations == [] and driver.living == {}, where
+    assert driver.calls[function] > failing, "there was no point left to interrupt at"
