@@ -189,16 +189,19 @@ class _ValueWriter:
         view, blocks = self._editor.view, {block.label: block for block in function.blocks}
         definitions = {number: view.definitions[number] for number in lost.block_of}
         variables = self._code.behind(function.blocks[0].ordinal)
-        places = {
-            number: self._memory.variable(variables, definitions[number].result_type or 0)
-            for number in sorted(lost.values | lost.phis)
-        }
+
+        def variables_of(numbers: set[int]) -> dict[int, int]:
+            types = {number: definitions[number].result_type or 0 for number in sorted(numbers)}
+            return {number: self._memory.variable(variables, type_) for number, type_ in types.items()}
+
+        # A phi's choices are stored before it is known that its block comes next: what it has been is another place.
+        places, choices = variables_of(lost.values), variables_of(lost.phis)
         for number in sorted(lost.phis):
             phi = definitions[number]
             body = self._code.at_begin(blocks[lost.block_of[number]])
-            pointer = self._element(body, places[number], phi)
+            pointer = self._element(body, choices[number], phi)
             body.append(Instruction(Op.Load, phi.result_type, number, (pointer,)))
-        for number in sorted(lost.values - lost.phis):
+        for number in sorted(lost.values):
             item = definitions[number]
             is_phi = item.opcode == Op.Phi
             block = blocks[lost.block_of[number]]
@@ -214,7 +217,7 @@ class _ValueWriter:
                 if item.opcode != Op.Phi:
                     self._rename(item, renamed[block.label])
                 elif item.result_id in lost.phis:
-                    self._store_choices(item, places[item.result_id or 0], blocks, renamed)
+                    self._store_choices(item, choices[item.result_id or 0], blocks, renamed)
                 elif item.result_id in lost.vectors:
                     self._divide_choices(item, parts[item.result_id or 0], blocks, renamed)
                 else:

@@ -147,13 +147,16 @@ class LostValues:
         label = self.block_of[phi.result_id or 0]
         origins = zip(phi.operands[::2], phi.operands[1::2], strict=True)
         return any(
-            label not in round_.blocks
-            and origin in round_.blocks
-            and self.block_of.get(value) in round_.blocks
-            and not self._is_carried(value, round_)
+            label not in round_.blocks and origin in round_.blocks and self._is_made_in(value, origin, round_)
             for value, origin in origins
             for round_ in self._rounds
         )
+
+    def _is_made_in(self, value: int, origin: int, round_: Round) -> bool:
+        """Whether a loop computes a value, or loads it in a block, as one that another loop has computed."""
+        if self.block_of.get(value) in round_.blocks:
+            return not self._is_carried(value, round_)
+        return self.is_lost(value, {origin})
 
     def places(self) -> set[int]:
         """Returns the variables and parameters that loops set and that are read behind them.

@@ -1,0 +1,130 @@
+"""What phis behind loops choose of what other loops have computed, for work-items that wait meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+
+import lapilli as lp
+
+pytestmark = [pytest.mark.device, pytest.mark.native_only("foreign kernels are not interpreted")]
+
+HEADER = """OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %gid
+OpExecutionMode %main LocalSize 8 1 1
+OpDecorate %gid BuiltIn GlobalInvocationId
+OpDecorate %words ArrayStride 4
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %block BufferBlock
+OpDecorate %buffer DescriptorSet 0
+OpDecorate %buffer Binding 0
+%void = OpTypeVoid
+%bool = OpTypeBool
+%u = OpTypeInt 32 0
+%v3 = OpTypeVector %u 3
+%words = OpTypeRuntimeArray %u
+%block = OpTypeStruct %words
+%pblock = OpTypePointer Uniform %block
+%element = OpTypePointer Uniform %u
+%pin3 = OpTypePointer Input %v3
+%procedure = OpTypeFunction %void
+%buffer = OpVariable %pblock Uniform
+%gid = OpVariable %pin3 Input
+%c0 = OpConstant %u 0
+%c1 = OpConstant %u 1
+%c2 = OpConstant %u 2
+%c3 = OpConstant %u 3
+%c5 = OpConstant %u 5
+%false = OpConstantFalse %bool
+%main = OpFunction %void None %procedure
+%begin = OpLabel
+%id = OpLoad %v3 %gid
+%i = OpCompositeExtract %u %id 0
+%p = OpAccessChain %element %buffer %c0 %i
+"""
+CHOSEN_BEHIND_ANOTHER_LOOP = """OpBranch %outer
+%outer = OpLabel
+OpLoopMerge %behind %last None
+OpBranch %inner
+%inner = OpLabel
+%k = OpPhi %u %c0 %outer %next %more
+OpLoopMerge %out %more None
+OpBranch %test
+%test = OpLabel
+%again = OpULessThan %bool %k %i
+OpBranchConditional %again %more %out
+%more = OpLabel
+%next = OpIAdd %u %k %c1
+OpBranch %inner
+%out = OpLabel
+OpBranch %last
+%last = OpLabel
+OpBranchConditional %false %outer %behind
+%behind = OpLabel
+%rounds = OpBitwiseAnd %u %i %c3
+OpBranch %other
+%other = OpLabel
+%n = OpPhi %u %c0 %behind %count %other
+%count = OpIAdd %u %n %c1
+%goes_on = OpULessThan %bool %count %rounds
+OpLoopMerge %end %other None
+OpBranchConditional %goes_on %other %end
+%end = OpLabel
+%chosen = OpPhi %u %k %other
+OpStore %p %chosen
+OpReturn
+OpFunctionEnd
+"""
+"""The phi at the end is behind a loop that has nothing to do with %k, but is where %k is loaded from memory."""
+
+FIRST_OF_THE_NEXT_LOOP = """%rounds = OpBitwiseAnd %u %i %c2
+OpBranch %first
+%first = OpLabel
+%k = OpPhi %u %c0 %begin %next %more
+OpLoopMerge %second %more None
+OpBranch %test
+%test = OpLabel
+%v = OpIMul %u %k %i
+%again = OpULessThan %bool %k %i
+OpBranchConditional %again %more %second
+%more = OpLabel
+%next = OpIAdd %u %k %c1
+OpBranch %first
+%second = OpLabel
+%x = OpPhi %u %v %test %sum %same
+%n = OpPhi %u %c0 %test %count %same
+OpLoopMerge %end %same None
+OpBranch %same
+%same = OpLabel
+%sum = OpIAdd %u %x %c5
+%count = OpIAdd %u %n %c1
+%goes_on = OpULessThan %bool %count %rounds
+OpBranchConditional %goes_on %second %end
+%end = OpLabel
+OpStore %p %x
+OpReturn
+OpFunctionEnd
+"""
+"""%x is chosen behind a loop, is of the next one's header, and has another choice where that loop is left."""
+
+
+def _second_loop(i: int) -> int:
+    return i * i + 5 * max((i & 2) - 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (CHOSEN_BEHIND_ANOTHER_LOOP, list(range(8))),
+        (FIRST_OF_THE_NEXT_LOOP, [_second_loop(i) for i in range(8)]),
+    ],
+    ids=["chosen behind another loop", "first of the next loop"],
+)
+def test_choices_are_kept(device: lp.Device, body: str, expected: list[int]) -> None:
+    context = lp.Context([device])
+    source = lp.create_kernel_bundle_from_source(context, lp.SourceLanguage.SPIRV_ASM, HEADER + body)
+    x = lp.zeros(8, lp.u32, device=device)
+    lp.Queue(device, context=context).parallel_for(
+        8, lp.build(source).ext_oneapi_get_kernel("main"), x
+    ).wait()
+    assert x.numpy().tolist() == expected
