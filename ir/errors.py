@@ -30,7 +30,7 @@ import enum
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -184,6 +184,8 @@ class Error(Exception):
     code: str = "LP0000"
     """Stable code of this kind of mistake, ``LPnnnn``."""
     _is_shortened = False
+    _stays_behind: tuple[str, ...] = ()
+    """Attributes that copies and other processes do not get: operations of the compiler's IR."""
 
     def __init__(
         self,
@@ -208,6 +210,11 @@ class Error(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Python's own calls the class with `args`, which not every class takes.
+        state = {name: value for name, value in self.__dict__.items() if name not in self._stays_behind}
+        return Exception.__new__, (type(self), *self.args), state | dict.fromkeys(self._stays_behind)
 
 
 class BuildError(Error):

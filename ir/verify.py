@@ -26,6 +26,7 @@ class IRError(BuildError):
     """An operation breaks a rule of its dialect."""
 
     code = "LP2150"
+    _stays_behind = ("operation",)
 
     def __init__(self, message: str, *, operation: Operation):
         location = _nearest_location(operation)

@@ -16,6 +16,7 @@ class PassError(BuildError):
     """A pass met an operation that it cannot transform."""
 
     code = "LP2100"
+    _stays_behind = ("op",)
 
     def __init__(
         self, message: str, op: Operation | None = None, *, function: str = "", code: str | None = None

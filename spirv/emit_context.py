@@ -57,6 +57,7 @@ class EmissionError(BuildError):
     """IR that has no SPIR-V form: a fault of an earlier pass, never of the user's program."""
 
     code = "LP2160"
+    _stays_behind = ("operation",)
 
     def __init__(self, message: str, operation: Operation | None = None):
         location = None if operation is None else location_of(operation.location)

@@ -16,6 +16,8 @@ from .emit_context import EmissionError
 class WrittenModuleError(BuildError):
     """A `spirv.module` in the input that makes no SPIR-V."""
 
+    _stays_behind = ("operation",)
+
     def __init__(self, message: str, operation: Operation, location: Location | None = None) -> None:
         super().__init__(message, location=location)
         self.operation = operation
