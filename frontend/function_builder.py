@@ -66,17 +66,17 @@ class AccessUse:
 class _Into:
     """What `FunctionBuilder.into` returns; a class, as a generator takes three times as long."""
 
-    __slots__ = ("_block", "_builder", "_casts", "_outer")
+    __slots__ = ("_block", "_builder", "_outer", "_scopes")
 
-    def __init__(self, builder: FunctionBuilder, block: Block, casts: list[dict[SSAValue, SSAValue]]) -> None:
-        self._builder, self._block, self._casts, self._outer = builder, block, casts, builder.block
+    def __init__(self, builder: FunctionBuilder, block: Block, scopes: list[dict[object, SSAValue]]) -> None:
+        self._builder, self._block, self._scopes, self._outer = builder, block, scopes, builder.block
 
     def __enter__(self) -> None:
         self._builder.block = self._block
-        self._casts.append({})
+        self._scopes.append({})
 
     def __exit__(self, *_error: object) -> None:
-        self._casts.pop()
+        self._scopes.pop()
         self._builder.block = self._outer
 
 
@@ -159,7 +159,8 @@ class FunctionBuilder:
     _locations: dict[tuple[int, int], FileLineColLoc] = field(
         default_factory=dict[tuple[int, int], FileLineColLoc]
     )
-    _index_casts: list[dict[SSAValue, SSAValue]] = field(default_factory=lambda: [dict[SSAValue, SSAValue]()])
+    _scopes: list[dict[object, SSAValue]] = field(default_factory=lambda: [dict[object, SSAValue]()])
+    """Values that may be taken again, by what they are, in each block around the current place."""
 
     # Emitting.
 
@@ -259,14 +260,25 @@ class FunctionBuilder:
 
     def cast_to_index(self, value: SSAValue) -> SSAValue:
         """Returns an integer value as ``index``, reusing a cast that dominates."""
-        for scope in reversed(self._index_casts):
-            found = scope.get(value)
-            if found is not None:
-                return found
+        found = self.kept(value)
+        if found is not None:
+            return found
         result = self.emit(arith.IndexCastOp, [value], IR_INDEX)
         assert result is not None
-        self._index_casts[-1][value] = result
-        return result
+        return self.keep(value, result)
+
+    def kept(self, key: object) -> SSAValue | None:
+        """Returns a value that `keep` was given where it dominates the current place, None where there is none."""
+        for scope in reversed(self._scopes):
+            found = scope.get(key)
+            if found is not None:
+                return found
+        return None
+
+    def keep(self, key: object, value: SSAValue) -> SSAValue:
+        """Lets a value that was just emitted be found by what it is, to the end of its block; returns it."""
+        self._scopes[-1][key] = value
+        return value
 
     def cast_from_index(self, index: SSAValue, key: object) -> SSAValue:
         """Returns an ``index`` of the prologue as i32, casting which back gives `index` itself, or as i64 in kernels
@@ -276,17 +288,17 @@ class FunctionBuilder:
         if self.module.index_type.bits == 64:
             return self.prologue_value(("i64", key), arith.IndexCastOp, i64, operands=(index,))
         result = self.prologue_value(("i32", key), arith.IndexCastOp, i32, operands=(index,))
-        self._index_casts[0][result] = index
+        self._scopes[0][result] = index
         return result
 
     def into(self, block: Block) -> _Into:
         """Emits into `block` while the context lasts."""
-        return _Into(self, block, self._index_casts)
+        return _Into(self, block, self._scopes)
 
     @property
     def is_nested(self) -> bool:
         """Whether what is compiled now stands in a loop, or under a condition known at run time only."""
-        return self.loop_depth > 0 or len(self._index_casts) > 2
+        return self.loop_depth > 0 or len(self._scopes) > 2
 
     # Evaluating.
 

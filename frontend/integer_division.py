@@ -14,6 +14,7 @@ from .checks import check_divisor
 from .conversions import CMPI
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
+from .neighbour_remainders import neighbour_remainder
 from .types import ScalarType
 from .values import Scalar
 
@@ -27,7 +28,7 @@ def floor_divide(fb: FunctionBuilder, left: Scalar, right: Scalar) -> SSAValue |
 def modulo(fb: FunctionBuilder, left: Scalar, right: Scalar) -> SSAValue | None:
     """Emits ``left % right``, which has the sign of `right`; both of the same integer type."""
     check_divisor(fb, left, right)
-    return _Division(fb, left, right).remainder()
+    return neighbour_remainder(fb, left, right, _Division(fb, left, right).remainder)
 
 
 class _Division:

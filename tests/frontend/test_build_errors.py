@@ -480,7 +480,7 @@ def match_statement(x: lp.Array[lp.f32]):
             pass
 
 
-@case("LP2030", "operator 'in' looks into a tuple, found lp.Array[lp.f32]", "1.0 in x")
+@case("LP2030", "operator 'in' looks into a tuple or a range, found lp.Array[lp.f32]", "1.0 in x")
 def membership(a: lp.i32, x: lp.Array[lp.f32]):
     if 1.0 in x:
         x[0] = 1.0
