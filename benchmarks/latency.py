@@ -247,16 +247,18 @@ class _Counter:
         return (time.perf_counter() - start) / launches * 1e6
 
     def check(self, device: lp.Device) -> None:
-        for array, launches in (
-            (self._array, self._launches),
-            *((a, self._free_replays) for a in self._others),
-        ):
-            found = array.numpy()
-            if not np.array_equal(found, np.full(WORK_GROUP, launches, np.float32)):
-                raise WrongResultError(
-                    f"latency on device '{device.name}': {launches} launches each added 1 to every element; "
-                    f"found {found.min():.0f} to {found.max():.0f}"
-                )
+        counts = [self._launches, *[self._free_replays] * len(self._others)]
+        wrong = [
+            f"array {number}: {found.min():.0f} to {found.max():.0f} after {launches}"
+            for number, (array, launches) in enumerate(zip((self._array, *self._others), counts, strict=True))
+            if not np.array_equal(found := array.numpy(), np.full(WORK_GROUP, launches, np.float32))
+        ]
+        if wrong:
+            # One array alone, two that exchange launches, or all of them: that says where to look.
+            raise WrongResultError(
+                f"latency on device '{device.name}': launches each add 1 to every element of their array; "
+                f"{len(wrong)} of {len(counts)} are wrong: {'; '.join(wrong[:8])}"
+            )
 
 
 def _measure(

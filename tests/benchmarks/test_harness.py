@@ -52,6 +52,19 @@ def test_wrong_result_is_refused_on_either_side(device: lp.Device, side: str) ->
 
 
 @pytest.mark.device
+def test_latency_names_every_array_with_a_launch_too_many(device: lp.Device) -> None:
+    arrays = [lp.zeros(latency.WORK_GROUP, device=device) for _ in range(4)]
+    counter = latency._Counter(arrays[0], arrays[1:], raw=None)
+    counter.check(device)
+    arrays[1].fill(3)
+    arrays[3].fill(-3)
+    with pytest.raises(
+        kernels.WrongResultError, match="2 of 4 are wrong: array 1: 3 to 3 after 0; array 3: -3 to"
+    ):
+        counter.check(device)
+
+
+@pytest.mark.device
 def test_latency_counts_every_launch(device: lp.Device) -> None:
     results = latency.measure_latency(device, rounds=2, launches=3)
     assert {result.what for result in results} == {
