@@ -13,6 +13,9 @@ class ProcessObject:
     _instead = "make one where it is needed"
     """What to do where somebody wants to pickle one."""
 
+    _called = ""
+    """What users call it, where that is not the name of its class."""
+
     def __copy__(self) -> Self:
         """Returns the object itself: copies are one object, as SYCL's common reference semantics have it."""
         return self
@@ -21,5 +24,5 @@ class ProcessObject:
         return self
 
     def __getstate__(self) -> object:
-        name = f"lp.{type(self).__name__}"
+        name = f"lp.{self._called or type(self).__name__}"
         raise TypeError(f"an {name} belongs to this process and cannot be pickled; {self._instead}")

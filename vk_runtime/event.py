@@ -32,6 +32,7 @@ class Event(
     __slots__ = ("__weakref__", "timeline", "timing", "value")
 
     _instead = "wait for it, and pickle what its arrays hold"
+    _called = "Event"
 
     is_recorded = False
     """Whether it stands for a command of a graph, which runs at replays only."""

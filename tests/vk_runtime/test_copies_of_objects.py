@@ -60,6 +60,14 @@ def test_it_cannot_be_pickled(device: lp.Device, name: str) -> None:
         pickle.dumps(MAKERS[name](device))
 
 
+@pytest.mark.native_only("graphs are not interpreted")
+def test_events_of_every_kind_are_called_so(device: lp.Device) -> None:
+    with lp.graph():
+        recorded_event = increment[4](lp.zeros(4, device=device))
+    with pytest.raises(TypeError, match=r"an lp\.Event belongs to this process"):
+        pickle.dumps(recorded_event)
+
+
 def test_copies_of_arrays_are_arrays(device: lp.Device) -> None:
     array = lp.asarray(np.arange(4, dtype=np.float32), device=device)
     for made in (copy.copy(array), copy.deepcopy(array)):
