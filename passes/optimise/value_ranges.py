@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from ...ir.walk import operands_of
-from .constants import constant_float, constant_integer, integer_width, is_foldable, unsigned
+from .constants import INDEX_WIDTH, constant_float, constant_integer, integer_width, is_foldable, unsigned
 from .fold_floats import round_to
 
 _DEPTH = 10
@@ -95,8 +95,8 @@ def _extended(op: Operation, depth: int) -> int | None:
 
 def _sign_extended(op: Operation, depth: int) -> int | None:
     (operand,) = operands_of(op)
-    width = _width(operand)
-    most = None if width is None else most_unsigned(operand, depth)
+    width = INDEX_WIDTH if isinstance(operand.type, IndexType) else integer_width(operand.type)
+    most = None if width is None else most_unsigned(operand, depth)  # an index has as few bits as that, or more
     return most if width is not None and most is not None and most < 1 << (width - 1) else None
 
 

@@ -57,6 +57,19 @@ def test_numbers_without_a_sign_bit_become_floats_as_signed_ones(
     assert computed(optimised, f"{lines}\n%r = arith.uitofp %a : i32 to f32", "%r") == expected
 
 
+@pytest.mark.parametrize(
+    ("mask", "expected"), [("%c65535", "arith.sitofp"), ("%c2147483647", "arith.uitofp")]
+)
+def test_sums_of_indices_may_come_around_at_32_bits(optimised: Optimise, mask: str, expected: str) -> None:
+    lines = f"""%c2147483647 = arith.constant 2147483647 : i32
+    %a = arith.andi %x, {mask} : i32
+    %i = arith.index_cast %a : i32 to index
+    %s = arith.addi %i, %i : index
+    %w = arith.index_cast %s : index to i64
+    %r = arith.uitofp %w : i64 to f32"""
+    assert computed(optimised, lines, "%r") == expected
+
+
 def test_indices_of_64_bits_are_not_taken_for_short(optimised: Optimise) -> None:
     lines = """
         %n = arith.constant 1 : index
