@@ -126,7 +126,7 @@ def make_kernel_bundle(native: object, ctx: Context, *, state: BundleState) -> K
         if state is not BundleState.EXECUTABLE:
             raise InvalidError(f"{what}: a VkPipeline is executable; it cannot be had in state {state.name}")
         return kernel.kernel_bundle
-    module, code = _code(what, cast("object", native), ctx)
+    module, code = _code(what, cast("object", native), ctx, state)
     _require_open(what, _reflected(what, code), state)
     return _as_invalid(what, lambda: _bundle(ctx, None, [(module, code)], state))
 
@@ -164,7 +164,7 @@ def create_bundle(
         if state is not BundleState.EXECUTABLE:
             raise InvalidError(f"{what}: native kernels are executable; found state={state.name}")
         return _as_build(what, lambda: _of_kernels(ctx, devices, kernels))
-    codes = [_code(what, item, ctx) for item in programs or ()]
+    codes = [_code(what, item, ctx, state) for item in programs or ()]
     if not codes:
         return make_bundle(ctx, devices, state, ())
     for _, code in codes:
@@ -180,7 +180,7 @@ def import_module(state: BundleState, ctx: Context, program: object) -> KernelBu
     """
     what = "import_module"
     _require(what, ctx, state)
-    module, code = _code(what, program, ctx)
+    module, code = _code(what, program, ctx, state)
     found = _reflected(what, code)
     own = (
         (BundleState.OBJECT,)
@@ -331,8 +331,12 @@ def _require(what: str, ctx: object, state: object) -> None:
         raise InvalidError(f"{what}: expected state INPUT, OBJECT or EXECUTABLE, found {state.name}")
 
 
-def _code(what: str, native: object, ctx: Context) -> _Code:
-    """Returns the module and the SPIR-V that a user gave for a context."""
+def _code(what: str, native: object, ctx: Context, state: BundleState) -> _Code:
+    """Returns the module and the SPIR-V that a user gave for a context.
+
+    Raises:
+        InvalidError: another context's, or lapilli's own of an executable bundle, asked for in an earlier state.
+    """
     data = _bytes_of(native)
     if data is not None:
         return None, data
@@ -354,7 +358,13 @@ def _code(what: str, native: object, ctx: Context) -> _Code:
             f"{what}: Vulkan does not give back the code of the VkShaderModule {number:#x}; pass "
             "(VkShaderModule, SPIR-V)"
         )
-    return number, found
+    code, is_executable = found
+    if is_executable and state is not BundleState.EXECUTABLE:
+        raise InvalidError(
+            f"{what}: the VkShaderModule {number:#x} is of an executable bundle; found state={state.name}, expected "
+            "EXECUTABLE"
+        )
+    return number, code
 
 
 def _bytes_of(value: object) -> bytes | None:

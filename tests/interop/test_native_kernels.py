@@ -246,6 +246,30 @@ def test_modules_of_another_vkdevice(device: lp.Device):
     destroy()
 
 
+@pytest.mark.behaviour("IOP-18")
+def test_modules_of_executable_bundles_are_executable(device: lp.Device):
+    """Their code has specialization constants; as a module with its SPIR-V it would be in an early state."""
+
+    @lp.kernel
+    def one(x: lp.Array[lp.f32]):
+        x[lp.global_id(0)] = 1.0
+
+    context = lp.Context([device])
+    bundle = lp.get_kernel_bundle(context, state=EXECUTABLE, kernel=one)
+    (native,), (image,) = vulkan.get_native(bundle), bundle
+    for state in (INPUT, OBJECT):
+        for call in (
+            lambda: vulkan.make_kernel_bundle(native, context, state=state),  # noqa: B023
+            lambda: vulkan.create_bundle(context, programs=[native], state=state),  # noqa: B023
+            lambda: vulkan.import_module(state, context, native),  # noqa: B023
+        ):
+            with pytest.raises(lp.InvalidError, match="is of an executable bundle"):
+                call()
+        assert vulkan.make_kernel_bundle((native, image.spirv()), context, state=state).state is state
+    again = vulkan.make_kernel_bundle(native, context, state=EXECUTABLE)
+    assert vulkan.get_native(again) == [native]
+
+
 @pytest.mark.behaviour("IOP-21")
 def test_bundle_of_several_kernels(device: lp.Device):
     context = lp.Context([device])

@@ -495,3 +495,46 @@ def test_counts_take_what_get_native_gives(device: lp.Device):
     for wrong in ([], (), [natives[0], natives[0]], "x", None):
         with pytest.raises(TypeError, match="gave for one object"):
             vulkan.get_reference_count(wrong)
+
+
+@pytest.mark.behaviour("IOP-11", "IOP-12", "MEM-10")
+def test_natives_of_another_vkdevice_are_refused(device: lp.Device):
+    """Drivers do not check handles: one of another VkDevice, or even driver, may end the process."""
+    array, queue = lp.zeros(8, device=device), lp.Queue(device)
+    (buffer,), event = vulkan.get_native(array), vulkan.get_native(queue.fill(array, 1.0))
+    image = (
+        lp.UnsampledImage(shape=4, format="r32_sfloat", device=device)
+        if device.has(lp.Aspect.IMAGE)
+        else None
+    )
+    others = [
+        device.masked(limits={"max_work_group_size": 71}),
+        *(d for d in lp.devices() if d is not device),
+    ]
+    for other in others:
+        context = lp.Context([other])
+        with pytest.raises(lp.InvalidError, match="is of another VkDevice than that of device"):
+            vulkan.make_buffer(buffer, context, dtype=lp.f32, size=8)
+        with pytest.raises(lp.InvalidError, match="is of another VkDevice than that of device"):
+            vulkan.make_event(event, context)
+        if image is not None:
+            with pytest.raises(lp.InvalidError, match="is of another VkDevice than that of device"):
+                vulkan.make_unsampled_image(
+                    vulkan.get_native(image)[0][0], context, format=image.format, shape=4
+                )
+        assert other.platform == device.platform or _is_refused_as_made_of(device, other)
+    own = lp.Context([device])
+    assert vulkan.make_event(event, own).wait().done
+    assert (vulkan.make_buffer(buffer, own, dtype=lp.f32, size=8).numpy() == 1).all()
+    pair = lp.Context([others[0], device])
+    with pytest.raises(lp.InvalidError, match="another VkDevice"):
+        vulkan.make_buffer(buffer, pair, dtype=lp.f32, size=8, device=others[0])
+    assert vulkan.make_buffer(buffer, pair, dtype=lp.f32, size=8, device=device).device is device
+
+
+def _is_refused_as_made_of(device: lp.Device, other: lp.Device) -> bool:
+    natives = vulkan.get_native(lp.Context([device]))
+    assert vulkan.make_context(natives, device=device).devices == (device,)
+    with pytest.raises(lp.InvalidError, match="found a device of"):
+        vulkan.make_context(natives, device=other)
+    return True

@@ -16,7 +16,7 @@ from ..event import Event
 from ..headers import ffi
 from ..logical_device import LogicalDevice
 from .handle_refs import given_out, share
-from .natives import Native, handle, native_int
+from .natives import Native, handle, native_int, require_own
 from .queues import require_context
 
 
@@ -25,7 +25,7 @@ def native_array(array: Array) -> list[Native]:
     buffer = array.buffer
     if buffer.queue is not None:
         buffer.queue.submit_up_to(buffer.last_use)
-    return [given_out("VkBuffer", buffer.raw, array, buffer)]
+    return [given_out("VkBuffer", buffer.raw, array, buffer, array.device.logical)]
 
 
 def make_buffer(
@@ -53,14 +53,15 @@ def make_buffer(
         device: of `ctx`.
 
     Raises:
-        InvalidError: no handle, a size or offset that cannot be or leads behind the buffer's memory, or a device
-            that is not the context's.
+        InvalidError: no handle, one of another VkDevice, a size or offset that cannot be or leads behind the buffer's
+            memory, or a device that is not the context's.
         TypeError: more than one dimension, or an argument of the wrong kind.
     """
     what = "make_buffer"
     require_context(what, ctx)
     number = native_int(what, vk_buffer, "VkBuffer")
     chosen = chosen_device(what, ctx, device)
+    require_own(what, vk_buffer, chosen)
     spelling = spelling_of(dtype)
     count, start = _size(what, size), _offset(what, offset, chosen)
     if available_event is not None and not isinstance(available_event, Event):  # pyright: ignore[reportUnnecessaryIsInstance]

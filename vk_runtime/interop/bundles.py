@@ -96,28 +96,35 @@ def native_bundle(bundle: KernelBundle) -> list[Native]:
     return natives
 
 
-def known_module(number: int, ctx: Context) -> bytes | None:
-    """Returns the SPIR-V of a VkShaderModule that a living bundle has, None where none has it.
+def known_module(number: int, ctx: Context) -> tuple[bytes, bool] | None:
+    """Returns the SPIR-V of a VkShaderModule that a living bundle has, and whether it is of executable ones alone.
+
+    None where no bundle has it.
 
     Raises:
         InvalidError: the bundles that have it are all of other VkDevices than the context's.
     """
     found = [bundle for bundle in owners("VkShaderModule", number) if isinstance(bundle, KernelBundle)]
     own = {device.logical for device in ctx.devices}
-    for bundle in found:
-        if own.isdisjoint(device.logical for device in bundle.devices):
-            continue
-        if number in bundle.native_modules:
-            position = bundle.native_modules.index(number)
-            return bundle.native_code[position]
-        for image, native in zip(bundle, native_bundle(bundle), strict=False):
-            if int(native) == number:
-                return image.spirv()
+    of_context = [
+        bundle for bundle in found if not own.isdisjoint(device.logical for device in bundle.devices)
+    ]
+    is_executable = all(bundle.state is BundleState.EXECUTABLE for bundle in of_context)
+    for bundle in of_context:
+        if (code := _code_of(bundle, number)) is not None:
+            return code, is_executable
     if found:
         raise InvalidError(
             f"the VkShaderModule {number:#x} is of another VkDevice than those of the context; make one for these"
         )
     return None
+
+
+def _code_of(bundle: KernelBundle, number: int) -> bytes | None:
+    if number in bundle.native_modules:
+        return bundle.native_code[bundle.native_modules.index(number)]
+    images = zip(bundle, native_bundle(bundle), strict=False)
+    return next((image.spirv() for image, native in images if int(native) == number), None)
 
 
 def known_kernel(number: int) -> Kernel | None:

@@ -78,6 +78,7 @@ def make_context(
     numbers = [native_int(what, item, "VkDevice") for item in items]
     known = [_known(number) for number in numbers]
     if numbers and all(item is not None for item in known):
+        _require_made_of(what, cast("list[Device]", known), device)
         context = Context(cast("list[Device]", known), async_handler=async_handler)
     elif len(numbers) == 1:
         base = _base_device(what, device)
@@ -118,6 +119,18 @@ def _known(number: int) -> Device | None:
             return owner
     with_logical = (d for d in (*runtime().devices, *runtime().foreign) if d.is_open)
     return next((d for d in with_logical if address_of(d.logical.raw) == number), None)
+
+
+def _require_made_of(what: str, known: Iterable[Device], device: object) -> None:
+    """Raises where ``device=`` is not what known VkDevices were made of."""
+    if device is None:
+        return
+    base = _base_device(what, device).physical
+    for item in known:
+        if (item.physical.device_uuid, item.physical.driver_id) != (base.device_uuid, base.driver_id):
+            raise InvalidError(
+                f"{what}(device=…): the VkDevice is of '{item.physical.name}', found a device of '{base.name}'"
+            )
 
 
 def _base_device(what: str, device: object) -> Device:

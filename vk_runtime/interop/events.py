@@ -15,7 +15,7 @@ from ..handle import living
 from ..headers import address_of, ffi, make
 from ..watcher import Watcher, call
 from .handle_refs import given_out, share
-from .natives import Native, handle, native_int
+from .natives import Native, handle, native_int, require_own
 from .queues import require_context
 
 _WAIT_SLICE_NS = 200_000_000
@@ -126,8 +126,9 @@ class NativeEvent(Event):
 def native_event(event: Event) -> list[tuple[Native, int]]:
     """Returns the (VkSemaphore, value) pairs of an event; its commands are submitted, so that waiting ends."""
     event.timeline.submit_up_to(event.value)
+    logical = event.timeline.device.logical
     return [
-        (given_out("VkSemaphore", semaphore, event, event.timeline), value)
+        (given_out("VkSemaphore", semaphore, event, event.timeline, logical), value)
         for semaphore, value in event.timeline.points(event.value)
     ]
 
@@ -143,7 +144,8 @@ def make_event(native: object, ctx: Context) -> Event:
         ctx: a context with one device, which the semaphores are of; or the pairs are of lapilli.
 
     Raises:
-        InvalidError: an empty list, VK_NULL_HANDLE, a value that cannot be, or a context of several devices.
+        InvalidError: an empty list, VK_NULL_HANDLE, a semaphore of another VkDevice, a value that cannot be, or a
+            context of several devices.
         TypeError: something that is no pair, or neither an int nor a VkSemaphore in its first place.
     """
     what = "make_event"
@@ -153,6 +155,8 @@ def make_event(native: object, ctx: Context) -> Event:
         raise InvalidError(f"{what}: expected at least one (VkSemaphore, value), found an empty list")
     pairs = [_pair(what, item) for item in items]
     device = _device_of(what, ctx, [number for number, _ in pairs])
+    for item in items:
+        require_own(what, cast("tuple[object, int]", item)[0], device)
     timeline = SemaphoreTimeline(device, [(handle("VkSemaphore", number), value) for number, value in pairs])
     event = NativeEvent(timeline)
     for number, _ in pairs:

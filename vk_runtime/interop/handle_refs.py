@@ -58,7 +58,9 @@ def share(kind: str, number: int, owner: object) -> None:
         _refs.setdefault((kind, int(number)), HandleRef(kind, int(number))).add(owner)
 
 
-def given_out(kind: str, raw: Any, owner: object, keeps: object | None = None) -> Native:
+def given_out(
+    kind: str, raw: Any, owner: object, keeps: object | None = None, logical: object = None
+) -> Native:
     """Returns the `Native` of a handle of an object, which counts from now on.
 
     Args:
@@ -66,8 +68,9 @@ def given_out(kind: str, raw: Any, owner: object, keeps: object | None = None) -
         raw: the cffi handle.
         owner: the object of lapilli that it was asked of.
         keeps: what must live for the handle to be valid; by default `owner`.
+        logical: the logical device that it is of, where `natives.require_own` is to check it.
     """
-    made = Native(raw, kind, owner if keeps is None else keeps)
+    made = Native(raw, kind, owner if keeps is None else keeps, logical)
     share(kind, made, owner)
     return made
 

@@ -28,7 +28,7 @@ from ..image_transfer import begin
 from ..images import Image, SampledImage, UnsampledImage
 from .buffers import chosen_device
 from .handle_refs import given_out, share
-from .natives import Native, handle, native_int
+from .natives import Native, handle, native_int, require_own
 from .queues import require_context
 
 
@@ -39,7 +39,7 @@ def native_image(image: Image) -> list[tuple[Native, ...]]:
     if memory.queue is not None:
         memory.queue.submit_up_to(memory.last_use)
     natives = [
-        given_out("VkImage", memory.raw, image, memory),
+        given_out("VkImage", memory.raw, image, memory, image.device.logical),
         given_out("VkImageView", memory.view, image, memory),
     ]
     if isinstance(image, SampledImage):
@@ -76,7 +76,8 @@ def make_unsampled_image(
         device: of `ctx`.
 
     Raises:
-        InvalidError: no handle, a format or shape that cannot be, or a device that is not the context's.
+        InvalidError: no handle, one of another VkDevice, a format or shape that cannot be, or a device that is not
+            the context's.
         FeatureNotSupportedError: the device has no images, or none of the format.
         TypeError: an argument of the wrong kind.
     """
@@ -153,6 +154,7 @@ def _adopted(
     require_context(what, ctx)
     raw: Any = handle("VkImage", native_int(what, vk_image, "VkImage"))
     chosen = chosen_device(what, ctx, device)
+    require_own(what, vk_image, chosen)
     require_images(chosen)
     image_format, extents = _checked_pixels(what, given, shape)
     if available_event is not None and not isinstance(available_event, Event):

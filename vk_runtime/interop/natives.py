@@ -7,12 +7,15 @@ cffi handle, of the ``vulkan`` package or of another.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...ir.errors import BackendMismatchError, InvalidError
 from ..backend import Backend
 from ..bundle_errors import ConstraintError, type_name
 from ..headers import address_of, ffi
+
+if TYPE_CHECKING:
+    from ..device import Device
 
 
 class Native(int):
@@ -24,12 +27,14 @@ class Native(int):
 
     kind: str
     """The Vulkan type: ``VkBuffer``."""
+    logical: object
+    """The logical device whose VkDevice it is of; None where nobody asks."""
     _keeps: object
 
-    def __new__(cls, raw: Any, kind: str, keeps: object) -> Native:
+    def __new__(cls, raw: Any, kind: str, keeps: object, logical: object = None) -> Native:
         """Makes the int of a cffi handle."""
         made = super().__new__(cls, address_of(raw))
-        made.kind, made._keeps = kind, keeps
+        made.kind, made.logical, made._keeps = kind, logical, keeps
         return made
 
     @property
@@ -69,6 +74,19 @@ def native_int(what: str, value: object, kind: str) -> int:
     if not 0 < number < 1 << 64:
         raise InvalidError(f"{what}: expected a {kind}, found {number:#x}, which is no handle")
     return number
+
+
+def require_own(what: str, value: object, device: Device) -> None:
+    """Refuses a handle that lapilli gave out for another VkDevice than a device's: drivers do not check it.
+
+    A plain number is taken as it is: it may mean an object of each VkDevice.
+    """
+    logical = value.logical if isinstance(value, Native) else None
+    if logical is not None and logical is not device.logical:
+        raise InvalidError(
+            f"{what}: {value!r} is of another VkDevice than that of device '{device.selector}'; "
+            "pass a context that it is of"
+        )
 
 
 def ffi_type_name(value: Any) -> str | None:
