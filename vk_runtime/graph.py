@@ -85,6 +85,13 @@ class Graph(
         traceback: TracebackType | None,
     ) -> None:
         graph_recording.end(self)
+        if self._state == "released":  # by its own block
+            self._nodes.clear()
+            return
+        if self._state != "recording":
+            raise InvalidError(
+                "this graph is not being recorded; record one with lp.graph() as g: …", code="LP1605"
+            )
         self._state = "failed"
         if error is None:
             try:

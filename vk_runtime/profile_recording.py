@@ -153,6 +153,8 @@ class Profile(
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self not in active:
+            raise InvalidError("this profile does not run; write with lp.profile() as p: …")
         try:
             with quiet():  # what kernels report is for whoever waits for them, in another thread perhaps
                 for queue in living(self._pending):

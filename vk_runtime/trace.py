@@ -74,6 +74,8 @@ class Trace:
 
     def __exit__(self, *_: object) -> None:
         with _lock:
+            if self not in active:
+                raise InvalidError("this trace does not run; write with lp.trace() as t: …")
             active.remove(self)
 
 
