@@ -91,7 +91,7 @@ _FUNCTIONS = {
         ("gauss", "normal", "rand", "randint", "randn", "random", "uniform"), f"write {IN_KERNELS['random']}"
     ),
     **dict.fromkeys(("absolute", "fabs"), "write abs(x)"),
-    **dict.fromkeys(("around", "rint"), "write round(x)"),
+    **dict.fromkeys(("around", "lrint", "lround", "nearbyint", "rint"), "write round(x)"),
     **dict.fromkeys(("maximum", "fmax"), "write max(a, b)"),
     **dict.fromkeys(("minimum", "fmin"), "write min(a, b)"),
     **{
@@ -122,7 +122,7 @@ _FUNCTIONS = {
     "norm": "write lp.math.length(v)",
     "power": "write a ** b",
     "rad2deg": "write lp.math.degrees(x)",
-    "reciprocal": "write 1.0 / x",
+    **dict.fromkeys(("rcp", "reciprocal"), "write 1.0 / x"),
     "remainder": "write a % b",
     "right_shift": "write a >> n",
     "square": "write x * x",
@@ -202,8 +202,17 @@ def attribute_hint(base: str, name: str, names: Iterable[str]) -> str:
             return f"did you mean {base}.math.{name}?"
         if name in ATOMIC_FUNCTIONS:
             return f"did you mean {base}.atomic.{name}?"
-    meant = closest(name, names)
-    return f"did you mean {base}.{meant}?" if meant else "check the spelling"
+    others = _of_others(name) if base == namespace or inner == "math" else None
+    meant = None if others else closest(name, names)
+    return others or (f"did you mean {base}.{meant}?" if meant else "check the spelling")
+
+
+def _of_others(name: str) -> str | None:
+    """Returns what to write instead of a function of NumPy, or one of C with its f: ``sqrtf``."""
+    known = _FUNCTIONS.get(name) or _OF_MATRICES.get(name)
+    if known is None and name[-1:] == "f" and name[:-1] in MATH_FUNCTIONS:
+        known = f"write lp.math.{name[:-1]}(…)"
+    return known or (_of_others(name[:-1]) if name in ("fabsf", "fmaxf", "fminf", "rintf") else None)
 
 
 def public_name_hint(name: str) -> str | None:
