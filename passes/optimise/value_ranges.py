@@ -95,8 +95,9 @@ def _extended(op: Operation, depth: int) -> int | None:
 
 def _sign_extended(op: Operation, depth: int) -> int | None:
     (operand,) = operands_of(op)
+    # An index has 32 bits or 64: what holds for fewer holds for both.
     width = INDEX_WIDTH if isinstance(operand.type, IndexType) else integer_width(operand.type)
-    most = None if width is None else most_unsigned(operand, depth)  # an index has as few bits as that, or more
+    most = None if width is None else most_unsigned(operand, depth)
     return most if width is not None and most is not None and most < 1 << (width - 1) else None
 
 
