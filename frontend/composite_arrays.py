@@ -13,7 +13,8 @@ from typing import TypeGuard
 
 import numpy as np
 
-from .fixed_arrays import in_range, insert_at, load_at, load_fixed, stacked, whole_of
+from .chosen_elements import insert_fixed
+from .fixed_arrays import in_range, load_at, load_fixed, stacked, whole_of
 from .function_builder import FunctionBuilder
 from .types import FixedArrayType
 from .values import Composite, FixedArray, Scalar, Tuple, Unset, Value, constant
@@ -97,7 +98,7 @@ def insert_element(
     """Returns a fixed array with one element, or one row, replaced by a value of its type; indices are in range."""
     if isinstance(base, FixedArray):
         assert isinstance(value, Scalar | FixedArray)
-        return insert_at(fb, base, indices, value, node)
+        return insert_fixed(fb, base, indices, value, node)
     assert isinstance(base, Composite) and isinstance(value, Composite)
     pairs = zip(base.items, value.items, strict=True)
     return base.with_items(insert_element(fb, old, indices, new, node) for old, new in pairs)

@@ -286,21 +286,31 @@ def _load_from_variable(
     fb: FunctionBuilder, array: SSAValue, fixed: FixedArrayType, indices: Sequence[Scalar]
 ) -> SSAValue | None:
     """Emits a load from a variable that holds the array: SPIR-V extracts by literal indices only."""
-    pointer = PointerType.get(fixed_array_type(fixed), StorageClass.Function)
+    variable, path = fb.rows.get(array, (None, ()))
+    if variable is None:
+        variable = _holder(fb, array, PointerType.get(fixed_array_type(fixed), StorageClass.Function))
+    path = (*path, *(_narrow(fb, index) for index in indices))
+    part = _part_type(fixed, len(indices))
+    place = fb.emit(AccessChainOp, [variable, *path], PointerType.get(part, StorageClass.Function))
+    loaded = fb.emit(LoadOp, [place], part)
+    if loaded is not None and len(indices) < fixed.ndim:
+        fb.rows[loaded] = variable, path
+    return loaded
+
+
+def _holder(fb: FunctionBuilder, array: SSAValue, pointer: PointerType) -> SSAValue:
+    """Returns a variable that holds an array, and nothing else for as long as the array is there."""
     storage = {"storage_class": StorageClassAttr(StorageClass.Function)}
     if array.owner is fb.prologue or (
         isinstance(array.owner, Operation) and array.owner.parent is fb.prologue
     ):
-        variable = fb.prologue_value(
+        return fb.prologue_value(
             ("variable", array), VariableOp, pointer, operands=(array,), properties=storage
         )
-    else:  # the array is made in the body, so it is stored into the variable here
-        variable = fb.prologue_value(("scratch", array), VariableOp, pointer, operands=(), properties=storage)
-        fb.append(create(StoreOp, operands=[variable, array]))
-    path = [_narrow(fb, index) for index in indices]
-    part = _part_type(fixed, len(indices))
-    place = fb.emit(AccessChainOp, [variable, *path], PointerType.get(part, StorageClass.Function))
-    return fb.emit(LoadOp, [place], part)
+    # The array is made in the body, so it is stored into the variable here.
+    variable = fb.prologue_value(("scratch", array), VariableOp, pointer, operands=(), properties=storage)
+    fb.append(create(StoreOp, operands=[variable, array]))
+    return variable
 
 
 def _narrow(fb: FunctionBuilder, index: Scalar) -> SSAValue | None:

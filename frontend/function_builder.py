@@ -126,6 +126,11 @@ class FunctionBuilder:
     """Variables that a loop outside may leave with although they are unset at the beginning of its rounds."""
     set_at_jumps: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """By the flag of a jump: the variables that are set at each such jump of the innermost loop so far."""
+    rows: dict[SSAValue, tuple[SSAValue, tuple[SSAValue | None, ...]]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, tuple["SSAValue | None", ...]]]
+    )
+    """Rows read from variables that hold fixed arrays: the variable, which goes on to hold that array for as long as
+    the row is there, and the indices; what is read of a row is read there."""
     unrolled_rounds: int = 0
     """Rounds of unrolled loops in this walk so far."""
     local_arrays: dict[int, int] = field(default_factory=dict[int, int])

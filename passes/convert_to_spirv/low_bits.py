@@ -78,13 +78,13 @@ def kept(fn: FunctionLowering, value: SSAValue) -> SSAValue:
 
 
 def _is_of_64_bits(value: SSAValue, depth: int) -> bool:
-    """Whether an integer has 64 bits, or is computed from some that were narrowed."""
+    """Whether an integer has 64 bits, or is computed from some that were narrowed, and maybe widened since."""
     scalar = scalar_of(value.type)
     if not is_integer_type(scalar) or scalar.width.data == 64:
         return is_integer_type(scalar)
     owner = value.owner
-    if isinstance(owner, arith.TruncIOp):
-        return _is_of_64_bits(owner.input, depth)
+    if isinstance(owner, arith.TruncIOp | arith.ExtUIOp | arith.ExtSIOp):
+        return _is_of_64_bits(owner.operands[0], depth)
     return (
         depth > 0
         and isinstance(owner, _THROUGH)

@@ -3,6 +3,7 @@
 input:    %a = arith.addi %x, %y : i32          output:   (nothing, unless %a is used)
           scf.if %c { %b = arith.muli … }                 (nothing)
           memref.store %a, %p[%i]                         (nothing, if %p is private and nothing loads from it)
+          %d, %e = scf.if %c -> (f32, f32) { … }          %d = scf.if %c -> (f32) { … }, if nothing uses %e
 
 Invariant: stores to what anybody may read, barriers, calls and `scf.while` (which need not end) stay.
 """
@@ -22,6 +23,7 @@ from xdsl.passes import ModulePass
 
 from ...ir.walk import operations
 from .effects import body_blocks, functions_of, is_removable_class
+from .fold_control_flow import narrow_if
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,9 @@ def _block(block: Block) -> bool:
     is_free = True
     while op is not None:
         previous = op._prev_op
+        if isinstance(op, scf.IfOp) and op.results and narrow_if(op):
+            op = block._first_op if previous is None else previous._next_op
+            assert op is not None
         may_go = _is_free(op) if op.regions else is_removable_class(type(op))
         if may_go and not any(result.first_use is not None for result in op.results):
             op.detach()

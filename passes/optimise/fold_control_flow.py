@@ -20,7 +20,7 @@ def simplify_if(op: Operation) -> bool:
     (test,) = operands_of(op)
     condition = constant_integer(test)
     if condition is None:
-        return bool(op.results) and _narrow_if(op)
+        return bool(op.results) and narrow_if(op)
     region = op.true_region if condition else op.false_region
     block = region.first_block
     if block is None:
@@ -55,7 +55,8 @@ def replace(op: Operation, values: Sequence[SSAValue]) -> None:
     op.erase()
 
 
-def _narrow_if(op: scf.IfOp) -> bool:
+def narrow_if(op: scf.IfOp) -> bool:
+    """Drops results that are unused or equal in both arms."""
     if_region, else_region = op.regions
     blocks = if_region.first_block, else_region.first_block
     if blocks[0] is None or blocks[1] is None:

@@ -372,6 +372,8 @@ def test_kernels_of_one_name_share_an_image(make_project, tmp_path, device, fixe
     kernels = ["same", "only_0", "same~2", "only_1", "same~3", "only_2"]
     assert [kernel.name for kernel in image.kernels] == kernels
     assert (tmp_path / "out_0.sym").read_text().split() == kernels and not (tmp_path / "out_1.sym").exists()
+    if fixed and device.selector not in fixed[-1]:
+        pytest.skip("the image is for other devices")
     context = lp.Context([device])
     bundle = lp.load_kernel_bundle(context, file)
     assert sorted(bundle.get_kernel_names()) == sorted(["same"] * 3 + [f"only_{n}" for n in range(3)])

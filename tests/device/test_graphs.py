@@ -297,7 +297,7 @@ def test_replays_are_traced_as_launches(device):
     [
         lambda x: np.asarray(x),
         lambda x: memoryview(np.asarray(x)),
-        lambda x: x.__dlpack__(),
+        lambda x: x.__dlpack__(dl_device=(1, 0), copy=True),
         lambda x: x.device.default_queue.wait(),
         lambda x: x.device.default_queue.wait_and_throw(),
     ],

@@ -30,7 +30,9 @@ TRUTHS = (
     "(lp.i32(x) >> 5 & 1) == 1", "((x % -3) ** 2 & 1) == 1", "((x % -3) ** 2 & 3) == 1", "lp.bool_((x % -3) ** 2 & 1)",
     "(lp.i32((x % -3) ** 2) & 1) == 1", "((x % -3 + 1) ** 2 & 1) == 1", "(-((x % -3) ** 2) & 1) != 1",
     "lp.u16(127 if x // xs[1] else 2) > lp.u16(65535) // lp.u16(x)", "(x + x) > 7", "x + 1 + x > 7", "x - (0 - x) > 7",
-    "x * 3 - x > 7", "(x + xs[0]) - (xs[0] - x) > 7", "((x + x) >> 1) > 3",
+    "x * 3 - x > 7", "(x + xs[0]) - (xs[0] - x) > 7", "((x + x) >> 1) > 3", "(lp.i32(lp.u16(x)) & 1) == 1",
+    "lp.i32(lp.u16(x)) % 2 * 3 - 1 > 0",
+    "(lp.i32(lp.i8(x)) & 3) == 3",
 )  # fmt: skip
 NUMBERS = (
     "lp.bitcast(-lp.f32(x == 2), lp.i32)", "lp.bitcast(-lp.f32(f > 2 and x < 9), lp.i32)", "lp.i32(lp.u64(f))",
@@ -75,6 +77,15 @@ def test_a_truth_alone(device: lp.Device, truth: str) -> None:
 @pytest.mark.usefixtures("env")
 def test_loops_whose_step_is_a_low_bit(device: lp.Device) -> None:
     _check(device, 1, "    for _ in range(0, 4, x % 2 * 3 - 1):\n        o[i, 0] += 1\n")
+
+
+@pytest.mark.usefixtures("env")
+def test_loops_whose_step_is_the_low_bit_of_a_part(device: lp.Device) -> None:
+    """Of 16 bits of the 64, widened again: kernel k1 of seed 1744077."""
+    lines = (
+        "    part = lp.u16(x)\n    for _ in range(0, 4, lp.i32(part) % 2 * 3 - 1):\n        o[i, 0] += 1\n"
+    )
+    _check(device, 1, lines + "    d[i] = lp.f32(ds[0] / ds[i])\n")
 
 
 @pytest.mark.usefixtures("env")

@@ -70,10 +70,10 @@ class Trials:
         self.expected = 0
         """The exit status of a failure: negative where a signal ended the process."""
 
-    def original(self) -> str:
-        """Returns the text of the part, and takes its exit status for the failure."""
-        path = self._folder / "original.py"
-        self.expected = self._status(["--keep", str(path)])
+    def original(self, given: Path | None = None) -> str:
+        """Returns the text of the part, or a given one, and takes its exit status for the failure."""
+        path = given or self._folder / "original.py"
+        self.expected = self._status(["--keep" if given is None else "--text", str(path)])
         return path.read_text()
 
     def fails(self, texts: Sequence[str]) -> list[bool]:
@@ -105,9 +105,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--jobs", type=int, default=2, help="texts that are tried at once")
     parser.add_argument("--output", type=Path, help="where to write it; standard output")
+    parser.add_argument("--text", type=Path, help="the --output of an earlier run, to go on with")
     options = parser.parse_args()
     trials = Trials(options.seed, options.part, options.jobs)
-    text = trials.original()
+    text = trials.original(options.text)
     if trials.expected == 0:
         print(f"{options.part} of seed {options.seed} does not fail here")
         return 1

@@ -497,6 +497,29 @@ CASES = {
           func.return
         }""",
     ),
+    ("dce", "what a branch gives in vain goes, and what was private to it"): (
+        """
+        func.func @f(%p : i1, %a : i32, %b : i32) -> i32 {
+          %v = "spirv.Variable"() <{storage_class = #spirv.storage_class<Function>}> : () -> !spirv.ptr<i32, Function>
+          %r, %s = scf.if %p -> (i32, i32) {
+            "spirv.Store"(%v, %a) : (!spirv.ptr<i32, Function>, i32) -> ()
+            %c = "spirv.Load"(%v) : (!spirv.ptr<i32, Function>) -> i32
+            scf.yield %c, %a : i32, i32
+          } else {
+            scf.yield %b, %b : i32, i32
+          }
+          func.return %s : i32
+        }""",
+        """
+        func.func @f(%p : i1, %a : i32, %b : i32) -> i32 {
+          %s = scf.if %p -> (i32) {
+            scf.yield %a : i32
+          } else {
+            scf.yield %b : i32
+          }
+          func.return %s : i32
+        }""",
+    ),
     ("dce", "a while loop need not end"): (
         """
         func.func @f(%p : i1) {
