@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ..ir.aspects import Aspect
 from ..spirv.device_image import DeviceImage as SpirvImage
+from ..vk_runtime.bundle_errors import for_each
 from ..vk_runtime.bundle_image import DeviceImage, of_input, of_spirv
 from ..vk_runtime.bundle_state import BundleState
 from ..vk_runtime.bundle_transitions import (
@@ -135,8 +136,7 @@ def selected_bundle(
     else:
         # Only images with kernels are left when a bundle is linked.
         kept = [made for made in objects if made.kernels and selector(_linked_preview(made, devices))]
-    for made in kept:
-        _ = made.binary  # reading it compiles the image
+    for_each(kept, lambda made: made.binary)  # reading it compiles the image
     bundle = make_bundle(ctx, devices, BundleState.OBJECT, kept)
     if state is BundleState.OBJECT:
         return bundle

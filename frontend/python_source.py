@@ -13,11 +13,12 @@ import types
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from ..ir.errors import BuildError, CompileError, Diagnostic, Error, InvalidError, Location
 from ..ir.sha256 import sha256
+from ..vk_runtime.bundle_errors import for_each
 from ..vk_runtime.kernel_id import Describer
 from ..vk_runtime.source_language import CompiledSource, SourceRequest
 from .annotations import resolve_signature
@@ -34,16 +35,13 @@ from .spec_constant import SpecializationId, live_id
 from .units import binder, specialised_local_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from xdsl.dialects.builtin import ModuleOp
 
     from ..ir.kernel_info import KernelInfo
     from ..ir.target_env import TargetEnv
     from .externals import ExternalFunction
-
-_T = TypeVar("_T")
-_R = TypeVar("_R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ def compile_source(request: SourceRequest) -> CompiledSource:
             definitions = text.definitions
             values = spec_bytes(text.constants, request.spec_values)
             by_symbol = {constant.symbol: data for constant, data in values.items()}
-            _each(definitions, lambda definition: definition.check_sizes(by_symbol))
+            for_each(definitions, lambda definition: definition.check_sizes(by_symbol))
             exported = tuple(text.module.externals.values())
             if not definitions and not (exported and request.is_object):
                 raise CompileError(
@@ -155,7 +153,7 @@ def _built(
     try:
         kernels = built(definitions)
     except BuildError:  # of the first kernel that is wrong; the log has those of all
-        _each(definitions, lambda definition: built([definition]))
+        for_each(definitions, lambda definition: built([definition]))
         raise
     return kernels, built([], exported)
 
@@ -211,34 +209,12 @@ def _read(text: str, file: str, lines: Sequence[str]) -> _Text:
 
 
 def _definitions(module: LiteralModule, file: str) -> list[_Definition]:
-    found = _each(list(module.kernels.items()), lambda item: _definition(module, *item))
+    found = for_each(list(module.kernels.items()), lambda item: _definition(module, *item))
     names = [definition.name for definition in found]
     for definition in found:
         if names.count(definition.name) > 1:
             raise CompileError(f"{file}: error: several kernels are called '{definition.name}'")
     return found
-
-
-def _each(items: Sequence[_T], make: Callable[[_T], _R]) -> list[_R]:
-    """Returns what `make` gives for each item.
-
-    Raises:
-        BuildError: of the items for which it raised one; of several, with the text and the findings of all.
-    """
-    made: list[_R] = []
-    errors: dict[str, BuildError] = {}  # by text: a helper's error comes with each kernel that calls it
-    for item in items:
-        try:
-            made.append(make(item))
-        except BuildError as error:
-            errors.setdefault(str(error), error)
-    if not errors:
-        return made
-    first, *others = errors.values()
-    if not others:
-        raise first
-    findings = [finding for error in errors.values() for finding in error.diagnostics]
-    raise type(first)("\n".join(errors), code=first.code, diagnostics=findings) from first
 
 
 def _definition(module: LiteralModule, name: str, options: Mapping[str, object]) -> _Definition:

@@ -6,8 +6,14 @@ and what to do instead.
 
 from __future__ import annotations
 
-from ..ir.errors import InvalidError, KernelArgumentError
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from ..ir.errors import BuildError, CompileError, InvalidError, KernelArgumentError
 from .bundle_state import BundleState
+
+ItemT = TypeVar("ItemT")
+MadeT = TypeVar("MadeT")
 
 
 class OutOfContextError(InvalidError, KernelArgumentError):
@@ -55,3 +61,34 @@ def no_constructor(what: str, factory: str) -> ConstraintError:
 def type_name(value: object) -> str:
     """Returns the name of a value's type, for messages."""
     return type(value).__name__
+
+
+def for_each(items: Iterable[ItemT], make: Callable[[ItemT], MadeT]) -> list[MadeT]:
+    """Returns what `make` gives for each item.
+
+    Raises:
+        BuildError: of the items for which it raised one; of several, with the text and the findings of all.
+    """
+    made: list[MadeT] = []
+    errors: dict[str, BuildError] = {}  # by text: a helper's error may come with each kernel that calls it
+    for item in items:
+        try:
+            made.append(make(item))
+        except BuildError as error:
+            errors.setdefault(str(error), error)
+    if not errors:
+        return made
+    try:
+        raise _of_all(errors)
+    finally:
+        errors.clear()  # or error, traceback and this frame were a cycle, which keeps kernels that the program drops
+
+
+def _of_all(errors: Mapping[str, BuildError]) -> BuildError:
+    """Returns the only one of some errors by text, or one that says what all of them do."""
+    first, *others = errors.values()
+    if not others:
+        return first
+    kind = CompileError if isinstance(first, CompileError) else BuildError
+    findings = [finding for error in errors.values() for finding in error.diagnostics]
+    return kind("\n".join(errors), code=first.code, diagnostics=findings)

@@ -18,7 +18,7 @@ from ..ir.target_env import TargetEnv
 from . import trace
 from .build_properties import Debug, EmulateSpecConstants, Log, Property, checked_properties, property_of
 from .bundle_constants import with_given, without_native
-from .bundle_errors import ConstraintError, type_name, wrong_state
+from .bundle_errors import ConstraintError, for_each, type_name, wrong_state
 from .bundle_image import DeviceImage, compiled, linked, of_input
 from .bundle_pipelines import make_pipelines
 from .bundle_state import BundleState
@@ -119,13 +119,16 @@ def _compile(source: KernelBundle, devices: tuple[Device, ...], props: Sequence[
     streams = () if log is None else (log.stream,)
     given = property_of(props, GivenValues)
     values = with_given(source, source.spec_values, {} if given is None else given.values)
-    images: list[DeviceImage] = []
-    for image in source:
-        for made in object_images(
+
+    def compile_image(image: DeviceImage) -> list[DeviceImage]:
+        found = object_images(
             image, devices, values.explicit(), debug=debug, emulates=emulates, streams=streams
-        ):
+        )
+        for made in found:
             _ = made.binary  # what cannot be compiled raises here
-            images.append(made)
+        return found
+
+    images = [made for found in for_each(source, compile_image) for made in found]
     return make_bundle(source.context, devices, BundleState.OBJECT, images, without_native(values))
 
 

@@ -207,6 +207,34 @@ def test_a_kernel_that_cannot_be_compiled_raises_when_it_is(context):
     assert lp.get_kernel_bundle(context, state=EXECUTABLE, kernel=sound).has_kernel(sound)
 
 
+@pytest.mark.behaviour("GKB-15", "CLB-08")
+def test_the_error_tells_of_every_kernel_that_cannot_be_compiled(context, make_module):
+    unit = make_module(
+        "def helper(x):\n    return x + missing_3\n"
+        "@lp.kernel\ndef first(x: lp.Array[lp.f32]): x[0] = missing_1\n"
+        "@lp.kernel\ndef second(x: lp.Array[lp.f32]): x[0] = 1.0\n"
+        "@lp.kernel\ndef third(x: lp.Array[lp.f32]): x[0] = missing_2\n"
+        "@lp.kernel\ndef fourth(x: lp.Array[lp.f32]): x[0] = helper(x[0])\n"
+        "@lp.kernel\ndef fifth(x: lp.Array[lp.f32]): x[0] = helper(x[1])\n"
+    )
+    kernels = [unit.first, unit.second, unit.third, unit.fourth, unit.fifth]
+    source = lp.get_kernel_bundle(context, state=INPUT, kernel_ids=kernels)
+    for call in (
+        lambda: lp.get_kernel_bundle(context, state=OBJECT, kernel_ids=kernels),
+        lambda: lp.get_kernel_bundle(
+            context, state=OBJECT, selector=lambda image: any(map(image.has_kernel, kernels))
+        ),
+        lambda: lp.build(source),
+    ):
+        with pytest.raises(lp.CompileError) as caught:
+            call()
+        # The two that call the helper have notes with the calls.
+        assert [d.location.line for d in caught.value.diagnostics if d.location] == [5, 9, 3, 11, 3, 13]
+        assert caught.value.location == caught.value.diagnostics[0].location
+        for text in (caught.value.log, str(caught.value)):
+            assert [text.count(f"unknown name 'missing_{n}'") for n in (1, 2, 3)] == [1, 1, 2]
+
+
 def test_a_broken_kernel_that_was_dropped_does_not_fail_the_others(fresh):
     fresh("""
 import gc
@@ -224,6 +252,25 @@ for state in (OBJECT, EXECUTABLE):
     refused()
     assert lp.get_kernel_bundle(context, state=state).has_kernel(sound)
 assert len(lp.get_kernel_ids()) == 1
+""")
+
+
+def test_errors_keep_no_kernels_that_were_dropped(fresh):
+    fresh("""
+import gc, weakref
+gc.disable()
+def refused(count):
+    kernels = []
+    for n in range(count):
+        @lp.kernel
+        def broken(x: lp.Array[lp.f32]): x[0] = missing_name + n
+        kernels.append(broken)
+    try:
+        lp.get_kernel_bundle(context, state=EXECUTABLE, kernel_ids=kernels)
+    except lp.BuildError:
+        pass
+    return weakref.ref(broken)
+assert refused(1)() is None and refused(2)() is None
 """)
 
 
