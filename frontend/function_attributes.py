@@ -163,6 +163,11 @@ def reqd_sub_group_size(size: int | SubGroupSize) -> Callable[[DecoratedT], Deco
     Raises:
         InvalidError: anything else, or another size in a second decorator.
     """
+    if isinstance(size, str) and size.upper() in SubGroupSize.__members__:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidError(
+            f"@lp.reqd_sub_group_size(…): expected a number or an lp.SubGroupSize, found {size!r}; "
+            f"write lp.SubGroupSize.{size.upper()}"
+        )
     wanted = size if isinstance(size, SubGroupSize) else _size("reqd_sub_group_size", size)
     if isinstance(wanted, int) and wanted >= 1 << 31:
         raise InvalidError(f"lp.reqd_sub_group_size: expected a size below 2**31, found {wanted}")

@@ -231,6 +231,10 @@ class LpkFile:
         return data
 
     def _header_text(self, data: bytes) -> bytes:
+        if data.startswith(b"[Code|"):
+            raise self.error(
+                "it is a file table, for other tools; the name of a bundle file does not end in .table"
+            )
         if data[: len(MAGIC)] != MAGIC:
             raise self.error(f"it is no bundle file: expected it to begin with {MAGIC!r}, found {data[:8]!r}")
         if len(data) < _PREFIX.size:

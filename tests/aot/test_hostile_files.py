@@ -94,6 +94,7 @@ def test_flipped_code_of_spirv(good, path):
     ("data", "message"),
     [
         (b"", "no bundle file"),
+        (b"[Code|Properties|Symbols]\nk_0.spv|k_0.json|k_0.sym\n", "a file table, for other tools"),
         (b"\x7fELF" + bytes(100), "no bundle file"),
         (MAGIC.replace(b"\r\n", b"\n") + bytes(100), "no bundle file"),
         (PREFIX.pack(MAGIC, 2, 0, bytes(32)), "format version 2"),

@@ -176,6 +176,8 @@ def test_what_is_no_work_group_size(decorator, sizes):
 def test_what_is_no_sub_group_size(size):
     with pytest.raises(lp.InvalidError):
         lp.reqd_sub_group_size(size)
+    with pytest.raises(lp.InvalidError, match=r"write lp\.SubGroupSize\.PRIMARY"):
+        lp.reqd_sub_group_size("primary")  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("aspects", [("fp64",), (6,), (None,), ([lp.Aspect.FP64],)])
