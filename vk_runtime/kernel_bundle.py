@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..ir.errors import (
     InvalidError,
     KernelNotFoundError,
-    KernelNotSupportedError,
     user_facing,
 )
 from ..ir.public_names import PublicNames
@@ -31,6 +30,7 @@ from .bundle_kernels import (
     stands_for,
     unknown_kernel,
 )
+from .bundle_selection import image_for
 from .bundle_state import BundleState
 from .compatibility import checked_device
 from .context import Context
@@ -39,7 +39,6 @@ from .items import items
 from .kernel_id import KernelId
 from .kernel_object import Kernel, make_kernel
 from .launch_cache import LaunchRecords
-from .requirements import require_device
 from .spec_values import SpecConstant, SpecValues
 from .submission import is_submitting
 
@@ -327,8 +326,7 @@ class KernelBundle(
         return self._left_out
 
     def image_of(self, kernel: KernelId, device: Device) -> DeviceImage:
-        """Returns the first image with a kernel that a device can run: a frozen one where every constant of it has
-        its default, else one that takes values.
+        """Returns the image with a kernel that a device runs; see `bundle_selection`.
 
         Raises:
             KernelNotFoundError: the bundle does not have the kernel.
@@ -340,23 +338,7 @@ class KernelBundle(
             raise KernelNotFoundError(
                 f"kernel '{kernel.qualified_name}' is not in the kernel bundle; {listing(self._images, kernel)}"
             )
-        for image in sorted(holding, key=lambda image: (image.format != "native", not image.frozen)):
-            if device in self._devices and image.is_compatible(device) and self.takes_values(image):
-                return image
-        if device in self._devices:
-            self._require_needs(holding, kernel, device)
-        names = ", ".join(f"'{item.selector}'" for item in self._devices)
-        raise KernelNotSupportedError(
-            f"kernel '{kernel.qualified_name}': the kernel bundle has no image of it for device '{device.selector}' "
-            f"({device.name}); the bundle is for {names}"
-        )
-
-    def _require_needs(self, images: Sequence[DeviceImage], kernel: KernelId, device: Device) -> None:
-        """Raises KernelNotSupportedError with what a device lacks of what one of the images requires."""
-        for image in images:
-            name = image.name_of(kernel)
-            if name is not None and self.takes_values(image):
-                require_device(device, image.info(name), image.requirements)
+        return image_for(holding, self._devices, self.takes_values, kernel, device)
 
     @property
     def refused(self) -> Mapping[KernelId, Refusal]:
