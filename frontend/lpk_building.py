@@ -47,6 +47,7 @@ PORTABLE_ENV = TargetEnv(
     saturates_minima=True,
     skips_exact_halves=True,
     loses_last_rounds=True,
+    divides_rounds=True,
     narrows_conversions=True,
     fails_on_divided_ones=True,
 )

@@ -87,6 +87,7 @@ REMEDIES = (
     "misjudges_low_bits",
     "loses_negated_truths",
     "loses_last_rounds",
+    "divides_rounds",
     "narrows_conversions",
     "fails_on_divided_ones",
     "folds_wide_orders",
@@ -189,6 +190,9 @@ class TargetEnv:
     loses_last_rounds: bool = False
     """Whether the driver may leave out the last round of a loop that counts from below zero to it.  See
     `vk_runtime.quirks`."""
+    divides_rounds: bool = False
+    """Whether the driver may compute wrongly how many rounds a loop has whose start and end it knows, or end the
+    process over it.  See `vk_runtime.quirks`."""
     skips_exact_halves: bool = False
     """Whether the driver takes an integer of few bits that becomes f16 and f32 for what it was, however large.  See
     `vk_runtime.quirks`."""

@@ -16,6 +16,7 @@ from .carry_values import values_carried
 from .clamp_atomics import atomics_clamped
 from .counted_sub_groups import sub_groups_counted
 from .device_image import DeviceImage
+from .divided_rounds import rounds_hidden
 from .exact_halves import integers_kept
 from .loop_ends import ends_hidden
 from .low_bits import low_bits_kept
@@ -58,6 +59,8 @@ def module_for(module: Module, env: TargetEnv) -> Module:
         module = doubles_rounded(module)
     if env.loses_last_rounds:
         module = ends_hidden(module)
+    if env.divides_rounds:
+        module = rounds_hidden(module)
     if env.skips_exact_halves:
         module = integers_kept(module)
     if env.skips_half_rounding:

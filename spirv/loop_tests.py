@@ -47,6 +47,8 @@ class _Counter:
     firsts: tuple[int | None, ...]
     """What it may be in the first round, None where that is not known."""
     step: int
+    start: int | None
+    """What it is before any round changes it."""
 
     @property
     def seconds(self) -> tuple[int | None, ...]:
@@ -75,6 +77,14 @@ class LoopTests:
         """Returns the blocks that run in every round and end in a test that may lead out of the loop."""
         return [block for block in self._each_round() if self.goes_on(block) is not None]
 
+    def ways_out(self) -> list[BlockView]:
+        """Returns all blocks of the loop that end in a test which may lead out of it, in every round or not."""
+        return [
+            block
+            for block in self._function.blocks
+            if block.label in self._loop.inside and self.goes_on(block) is not None
+        ]
+
     def goes_on(self, block: BlockView) -> bool | None:
         """Returns what the test of a block is where the loop goes on; None for a block that is no such exit."""
         end = block.terminator
@@ -98,15 +108,46 @@ class LoopTests:
 
     def counts_to_end(self, block: BlockView) -> bool:
         """Whether the test of a block compares a counter with an end that the loop does not move, and that it nears."""
-        end = block.terminator
-        test = None if end is None else self._view.definitions.get(end.operands[0])
-        if test is None or test.opcode not in _COMPARISONS:
+        found = self._comparison(block)
+        if found is None:
             return False
-        sign = _NEARING.get((test.opcode, self.goes_on(block)), 0)
+        test, goes_on = found
+        sign = _NEARING.get((test.opcode, goes_on), 0)
         return any(
             self._step_of(counter) * direction > 0 and self._is_given(limit)
             for counter, limit, direction in ((*test.operands, sign), (*reversed(test.operands), -sign))
         )
+
+    def known_test(self, block: BlockView) -> tuple[Instruction, int, int, bool] | None:
+        """Returns the comparison of a counter and a constant that a way out tests, and what is known of it.
+
+        Returns:
+            The comparison; how far the constant is from the counter's start, in 32 bits without sign; the step,
+            likewise; whether the counter fails the test at its start.  None where one of them is not known.
+        """
+        found = self._comparison(block)
+        if found is None:
+            return None
+        test, goes_on = found
+        is_signed, holds = _COMPARISONS[test.opcode]
+        for place in (0, 1):
+            counter = self._counter(test.operands[place], anywhere=True)
+            limit = self._constant(test.operands[1 - place])
+            if counter is not None and counter.start is not None and limit is not None:
+                numbers = [_in_32_bits(number, is_signed) for number in (counter.start, limit)]
+                fails = holds(*(numbers if place == 0 else reversed(numbers))) != goes_on
+                return test, (limit - counter.start) % (1 << 32), counter.step % (1 << 32), fails
+        return None
+
+    def _comparison(self, block: BlockView) -> tuple[Instruction, bool] | None:
+        """Returns what a way out compares, and what that is where the loop goes on."""
+        end, goes_on = block.terminator, self.goes_on(block)
+        if end is None or goes_on is None:
+            return None
+        test = self._view.definitions.get(end.operands[0])
+        while test is not None and test.opcode == Op.LogicalNot:
+            goes_on, test = not goes_on, self._view.definitions.get(test.operands[0])
+        return None if test is None or test.opcode not in _COMPARISONS else (test, goes_on)
 
     def _step_of(self, value: int) -> int:
         """Returns what each round adds to a value, 0 where that is not known."""
@@ -185,8 +226,13 @@ class LoopTests:
             value += step
         return None
 
-    def _counter(self, value: int) -> _Counter | None:
-        """Returns what a value is in the rounds; None where that is not known."""
+    def _counter(self, value: int, *, anywhere: bool = False) -> _Counter | None:
+        """Returns what a value is in the rounds; None where that is not known.
+
+        Args:
+            value: of the loop.
+            anywhere: whether a variable counts that is changed in any one place of the loop, not in every round.
+        """
         item = self._view.definitions.get(value)
         if item is None:
             return None
@@ -194,7 +240,7 @@ class LoopTests:
             return self._of_phi(item)
         if item.opcode == Op.Load:
             is_read_each_round = any(item in self._blocks[label].body for label in self._loop.inside)
-            return self._of_variable(item.operands[0]) if is_read_each_round else None
+            return self._of_variable(item.operands[0], anywhere=anywhere) if is_read_each_round else None
         if item.opcode == Op.IAdd:  # the counter of the next round
             phi = self._view.definitions.get(item.operands[0])
             found = self._of_phi(phi) if phi is not None and phi.opcode == Op.Phi else None
@@ -214,7 +260,7 @@ class LoopTests:
         }
         return _counter(starts, steps)
 
-    def _of_variable(self, variable: int) -> _Counter | None:
+    def _of_variable(self, variable: int, *, anywhere: bool) -> _Counter | None:
         definition = self._view.definitions.get(variable)
         if definition is None or definition.opcode != Op.Variable or definition not in self._blocks_first():
             return None
@@ -228,7 +274,7 @@ class LoopTests:
                 elif variable in item.operands and item.opcode != Op.Load:
                     return None
         mine = [(label, item) for label, item in stores if label in self._loop.inside]
-        if len(mine) != 1 or mine[0][0] not in self._every_round():
+        if len(mine) != 1 or not (anywhere or mine[0][0] in self._every_round()):
             return None
         step = self._step(mine[0][1].operands[1], lambda base: self._loads(base, variable))
         found = _counter({self._stored_before(variable)}, {step})
@@ -298,7 +344,7 @@ def _counter(starts: set[int | None], steps: set[int | None]) -> _Counter | None
     (step,), start = steps, None
     if len(starts) == 1:
         (start,) = starts
-    return _Counter((start,), step or 0)
+    return _Counter((start,), step or 0, start)
 
 
 def _in_32_bits(number: int, is_signed: bool) -> int:

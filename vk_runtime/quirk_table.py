@@ -17,6 +17,7 @@ from .quirk import Quirk
 from .quirks import (
     BLENDED_ONES,
     CARRIED_ADDRESSES,
+    DIVIDED_ROUNDS,
     EXACT_HALVES,
     LOOP_CAP,
     LOST_READS,
@@ -64,6 +65,7 @@ QUIRKS: tuple[Quirk, ...] = (
     WILD_ATOMICS,
     BRANCH_DEPTH,
     BLENDED_ONES,
+    DIVIDED_ROUNDS,
     EXACT_HALVES,
     *ROUNDED_TWICE,
     ROUNDED_DOUBLES,

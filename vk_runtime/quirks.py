@@ -73,6 +73,19 @@ BLENDED_ONES = Quirk(
     shown_by="",  # it would end the process
 )
 
+DIVIDED_ROUNDS = Quirk(
+    name="divided-rounds",
+    drivers=(VK_DRIVER_ID_MESA_LLVMPIPE,),
+    versions=None,  # tried: Mesa 22.3.6
+    fault="Divides the distance of a loop's start and end by its step, where it knows all three, which ends the "
+    "process for -2**31 and -1: `while k > -2**31: k -= 1` from 0 on.  A loop that tests behind its round, and whose "
+    "counter would not pass the test before, has one round: `uint k = 0; do k--; while (k > 0);`.",
+    field="divides_rounds",
+    remedy="TargetEnv.divides_rounds: passes/convert_to_spirv/loop_ends.py; in modules of other compilers "
+    "spirv/divided_rounds.py.",
+    test="tests/device/test_divided_rounds.py",
+)
+
 EXACT_HALVES = Quirk(
     name="exact-halves",
     drivers=(VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_NVIDIA_PROPRIETARY),
@@ -228,7 +241,7 @@ def compiler_environment(
     is_swiftshader = physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER
     is_lavapipe = physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE
     remedies = dict[str, Any]()
-    for quirk in (*NVIDIA_QUIRKS, BLENDED_ONES, EXACT_HALVES):
+    for quirk in (*NVIDIA_QUIRKS, BLENDED_ONES, DIVIDED_ROUNDS, EXACT_HALVES):
         remedies[quirk.field] = remedies.get(quirk.field) or physical.driver_id in quirk.drivers
     return TargetEnv(
         vulkan_version=physical.api_version,

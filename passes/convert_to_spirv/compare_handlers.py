@@ -12,7 +12,7 @@ from ...ir.narrowing import is_integer_attribute, is_vector_type
 from ...ir.walk import operands_of
 from .function_lowering import FunctionLowering, Handler
 from .launch_place import component
-from .loop_ends import with_end
+from .loop_ends import with_end, with_far_end
 from .low_bits import shifted
 from .saturations import minimum_arms
 from .signed_zeros import arms
@@ -60,7 +60,7 @@ def _predicate(op: Operation) -> int:
 
 def _cmpi(fn: FunctionLowering, op: Operation) -> None:
     number = _predicate(op)
-    a, b = _ordered(fn, op) if number in _SIGNED_ORDER else map(fn.value, op.operands)
+    a, b = _ordered(fn, op) if number in _SIGNED_ORDER else _counted(fn, op)
     result = _compare_bools(fn, number, a, b) if is_bool(a.type) else compared(fn, number, a, b)
     fn.values[op.results[0]] = result
 
@@ -69,6 +69,12 @@ def _ordered(fn: FunctionLowering, op: Operation) -> tuple[SSAValue, SSAValue]:
     """Returns the lowered operands of a signed order."""
     lhs, rhs = operands_of(op)
     return with_end(fn, rhs, lhs, shifted(fn, lhs)), with_end(fn, lhs, rhs, shifted(fn, rhs))
+
+
+def _counted(fn: FunctionLowering, op: Operation) -> tuple[SSAValue, SSAValue]:
+    """Returns the lowered operands of another comparison."""
+    lhs, rhs = operands_of(op)
+    return with_far_end(fn, rhs, lhs, fn.value(lhs)), with_far_end(fn, lhs, rhs, fn.value(rhs))
 
 
 def compared(fn: FunctionLowering, number: int, a: SSAValue, b: SSAValue) -> SSAValue:

@@ -2,6 +2,8 @@
 
 NVIDIA's driver does so in some kernels that also make 64-bit integers of floats, where it knows both what k begins
 with and the 1 (`vk_runtime.quirks`, last-rounds).  So a zero that it does not know is added to the end.
+
+It is, too, where llvmpipe ends the process: start and end are known, and half of all numbers apart (divided-rounds).
 """
 
 from __future__ import annotations
@@ -28,8 +30,26 @@ def end_of(fn: FunctionLowering, op: scf.ForOp) -> SSAValue:
 def with_end(fn: FunctionLowering, counter: SSAValue, end: SSAValue, lowered: SSAValue) -> SSAValue:
     """Returns a lowered integer, `end`, as it may be ordered with another, which a loop may count."""
     start = _start_of(counter) if fn.module.env.loses_last_rounds else None
-    is_misjudged = start is not None and _may_be_end(fn, end) and _may_be_negative(fn, start)
-    return _hidden(fn, lowered) if is_misjudged else lowered
+    if start is not None and _may_be_end(fn, end) and _may_be_negative(fn, start):
+        return _hidden(fn, lowered)
+    return with_far_end(fn, counter, end, lowered)
+
+
+def with_far_end(fn: FunctionLowering, counter: SSAValue, end: SSAValue, lowered: SSAValue) -> SSAValue:
+    """Returns a lowered integer, `end`, as it may be compared with another, which a loop may count."""
+    start = _start_of(counter) if fn.module.env.divides_rounds else None
+    return _hidden(fn, lowered) if start is not None and _is_far(start, end) else lowered
+
+
+def _is_far(start: SSAValue, end: SSAValue) -> bool:
+    """Whether the distance is the least number of its type, or beside it."""
+    first, last, type_ = _number(start), _number(end), end.type
+    if first is None or last is None:
+        return False
+    bits = type_.width.data if is_integer_type(type_) else 32
+    return (
+        abs((last - first) % (1 << bits) - (1 << (bits - 1))) <= 2
+    )  # the driver may test for the number beside it
 
 
 def _start_of(value: SSAValue) -> SSAValue | None:

@@ -20,6 +20,7 @@ from lapilli.vk_runtime.coarsening import COARSENING, Coarsening
 
 REMEDIES = (
     "clamps_atomics",
+    "divides_rounds",
     "fails_on_carried_truths",
     "fails_on_divided_ones",
     "folds_wide_orders",

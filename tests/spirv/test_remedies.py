@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lapilli.spirv.binary import parse, serialise
+from lapilli.spirv.divided_rounds import rounds_hidden
 from lapilli.spirv.foreign_module import rebind
 from lapilli.spirv.loop_ends import ends_hidden
 from lapilli.spirv.low_bits import low_bits_kept
@@ -222,3 +223,57 @@ def test_decorations_are_added_before_what_may_come_first_behind_them(first: str
     decorations = [item.ordinal for item in rebind(module, {1: 2}).instructions if item.opcode == Op.Decorate]
     behind = next(item.ordinal for item in rebind(module, {1: 2}).instructions if is_behind_annotations(item))
     assert max(decorations) < behind
+
+
+LOOP = """OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main"
+OpExecutionMode %main LocalSize 1 1 1
+%void = OpTypeVoid
+%procedure = OpTypeFunction %void
+%bool = OpTypeBool
+%int = OpTypeInt 32 1
+%first = OpConstant %int {first}
+%step = OpConstant %int {step}
+%last = OpConstant %int {last}
+%main = OpFunction %void None %procedure
+%entry = OpLabel
+OpBranch %header
+%header = OpLabel
+%k = OpPhi %int %first %entry %next %more
+%test = {compare}
+OpLoopMerge %merge %more None
+OpBranchConditional %test %more %merge
+%more = OpLabel
+%next = OpIAdd %int %k %step
+OpBranch %header
+%merge = OpLabel
+OpReturn
+OpFunctionEnd
+"""
+
+
+@pytest.mark.parametrize(
+    ("compare", "first", "step", "last", "is_hidden"),
+    [
+        ("OpSLessThan %bool %k %last", 0, 1, 1000, False),
+        ("OpSLessThan %bool %k %last", 0, 1, 2**31 - 1, False),
+        ("OpSGreaterThan %bool %k %last", 1000, -1, -1, False),
+        ("OpSGreaterThan %bool %k %last", 2**31 - 1, -1, 0, True),
+        ("OpSGreaterThan %bool %k %last", 2**31 - 1, -2, -1, False),
+        ("OpSGreaterThan %bool %k %last", 2**31 - 1, -1, -1, True),
+        ("OpSLessThan %bool %last %k", 0, -1, -(2**31), True),
+        ("OpINotEqual %bool %k %last", 0, -1, -(2**31), True),
+        ("OpINotEqual %bool %k %last", 7, 1, 7, True),
+        ("OpUGreaterThan %bool %k %last", 0, -1, 0, True),
+        ("OpULessThan %bool %k %last", 0, 1, 64, False),
+    ],
+)
+def test_which_ends_of_loops_are_hidden(
+    compare: str, first: int, step: int, last: int, is_hidden: bool
+) -> None:
+    text = LOOP.format(compare=compare, first=first, step=step, last=last)
+    module = parse(spirv_tools().assemble(text, "spv1.3"))
+    found = rounds_hidden(module)
+    assert (found is not module) == is_hidden
+    assert spirv_tools().validate(serialise(found), "vulkan1.1") is None

@@ -443,6 +443,17 @@ def test_last_rounds(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None
     assert (found != expected) == _has(device, "last-rounds")
 
 
+def test_divided_rounds(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what it does to loops that is wrong alone: over others it would end the process."""
+    monkeypatch.setattr(driver_remedies, "rounds_hidden", lambda module: module)
+    text = _shader(
+        1, "uint k = 0u; int s = 0; do { s++; k--; if (s > 9) break; } while (k > 0u); found[0] = s;"
+    )
+    found = lp.zeros(1, device=device)
+    _run(device, _kernel(device, lp.SourceLanguage.GLSL, text), 1, found)
+    assert (found.numpy()[0] != 10) == _has(device, "divided-rounds")
+
+
 def test_exact_halves(device: lp.Device, monkeypatch: pytest.MonkeyPatch) -> None:
     if not device.has(lp.Aspect.FP16) or not device.has(lp.Aspect.VK_INT64):
         pytest.skip("the device lacks fp16 or 64-bit integers")

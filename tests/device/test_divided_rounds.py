@@ -1,0 +1,59 @@
+"""Loops whose start and end are half of all numbers apart, or begin behind their end (quirk ``divided-rounds``)."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+import lapilli as lp
+
+pytestmark = [pytest.mark.device, pytest.mark.native_only("driver faults are of devices")]
+
+PYTHON = {
+    "down to the least": "for k in range(0, -2**31, -1):",
+    "all that are not negative": "for k in range(2**31 - 1, -1, -1):",
+    "greater": "k = lp.i32(0)\n    while k > lp.i32(-2**31):\n        k -= 1",
+    "unequal": "k = lp.i32(2**31 - 1)\n    while k != lp.i32(-1):\n        k -= 1",
+}
+LEAST = "-2147483647 - 1"
+GLSL = {
+    "down to the least": f"for (int k = 0; k > {LEAST}; --k) {{ ROUND }}",
+    "unequal": "int k = 2147483647; while (k != -1) { ROUND k += -1; }",
+    "unsigned": "uint k = 0u; while (k != 0x80000000u) { ROUND k -= 1u; }",
+    "behind its end": "uint k = 0u; do { ROUND k -= 1u; } while (k > 0u);",
+    "behind its end, equal": "int k = 0; do { ROUND ++k; } while (k != 0);",
+    "changed in between": "uint k = 0u; do { k -= 1u; ROUND } while (k > 0u);",
+    "left in between": "uint k = 0xffffffffu; for (;;) { ROUND k += 1u; if (!(k != 0xffffffffu)) break; x[i] = 1; }",
+    "always": "int k = 0; do { k += -1; ROUND } while (k <= 2147483647);",
+    "the greatest": "uint k = 0xffffffffu; do { ROUND ++k; } while (k <= 0x7fffffffu);",
+}
+SHADER = """#version 450
+layout(local_size_x = 8) in;
+layout(binding = 0) buffer X { int x[]; };
+void main() { uint i = gl_GlobalInvocationID.x; int s = 0; BODY
+x[i] = s; }
+"""
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("loop", PYTHON.values(), ids=PYTHON)
+def test_loops_in_python(device: lp.Device, loop: str, level: int) -> None:
+    kernel = lp.kernel_from_source(
+        f"import lapilli as lp\n@lp.kernel(opt_level={level})\ndef k(x: lp.Array[lp.i32]):\n    i = lp.global_id(0)\n"
+        f"    s = 0\n    {loop}\n        s += 1\n        if s > 200: break\n    x[i] = s\n"
+    )
+    x = lp.zeros(8, lp.i32, device=device)
+    kernel[8](x)
+    assert x.numpy().tolist() == [201] * 8
+
+
+@pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslang is not installed")
+@pytest.mark.parametrize("loop", GLSL.values(), ids=GLSL)
+def test_loops_of_other_compilers(device: lp.Device, loop: str) -> None:
+    text = SHADER.replace("BODY", loop.replace("ROUND", "s += 1; if (s > 200) break;"))
+    context = lp.Context([device])
+    kernel = lp.build(lp.create_kernel_bundle_from_source(context, lp.SourceLanguage.GLSL, text))
+    x = lp.zeros(8, lp.i32, device=device)
+    lp.Queue(device, context=context).parallel_for(8, kernel.ext_oneapi_get_kernel("main"), x).wait()
+    assert x.numpy().tolist() == [201] * 8
