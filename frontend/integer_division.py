@@ -28,7 +28,7 @@ def floor_divide(fb: FunctionBuilder, left: Scalar, right: Scalar) -> SSAValue |
 def modulo(fb: FunctionBuilder, left: Scalar, right: Scalar) -> SSAValue | None:
     """Emits ``left % right``, which has the sign of `right`; both of the same integer type."""
     check_divisor(fb, left, right)
-    return neighbour_remainder(fb, left, right, _Division(fb, left, right).remainder)
+    return neighbour_remainder(fb, left, right, lambda dividend: _Division(fb, dividend, right).remainder())
 
 
 class _Division:

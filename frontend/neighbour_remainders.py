@@ -28,7 +28,7 @@ _STEPS = (0, 1, -1, 2, -2, 3, -3)
 
 
 def neighbour_remainder(
-    fb: FunctionBuilder, left: Scalar, right: Scalar, divide: Callable[[], SSAValue | None]
+    fb: FunctionBuilder, left: Scalar, right: Scalar, divide: Callable[[Scalar], SSAValue | None]
 ) -> SSAValue | None:
     """Emits ``left % right``, both of one integer type, from a remainder near it or by a division.
 
@@ -36,16 +36,24 @@ def neighbour_remainder(
         fb: keeps the remainders that dominate the current place.
         left: the dividend.
         right: the divisor; by one that is known drivers do not divide but multiply.
-        divide: emits the remainder by itself.
+        divide: emits the remainder of a dividend by itself.
     """
-    divisor = right.ssa
-    if left.ssa is None or left.bounds is None or right.const is not None or divisor is None:
-        return divide()
+    divisor, is_known = right.ssa, left.const is not None or right.const is not None
+    if is_known or left.ssa is None or left.bounds is None or divisor is None:
+        return divide(left)
     base, offset = _apart(left.ssa)
 
     def key(place: int) -> object:
         return neighbour_remainder, base, divisor, place
 
+    def divided(dividend: Scalar, place: int) -> SSAValue:
+        made = divide(dividend)
+        assert made is not None
+        return fb.keep(key(place), made)
+
+    if left.bounds[0] < 0 and right.is_nonnegative and _is_near(left, offset) and fb.kept(key(0)) is None:
+        # Unsigned, which is quicker; what was asked for is found from it.
+        divided(Scalar(left.type, base, bounds=(0, left.bounds[1] - offset)), 0)
     for distance in _STEPS:
         value = fb.kept(key(offset + distance))
         if value is None:
@@ -55,9 +63,14 @@ def neighbour_remainder(
             value = _stepped(fb, value, right, step)
             fb.keep(key(place + step), value)
         return value
-    made = divide()
-    assert made is not None
-    return fb.keep(key(offset), made)
+    return divided(left, offset)
+
+
+def _is_near(left: Scalar, offset: int) -> bool:
+    """Whether a number that may be below 0 is a few steps below one that is not."""
+    assert left.bounds is not None
+    low, high = left.bounds
+    return low - offset >= 0 and high - offset <= left.type.maximum and -offset in _STEPS
 
 
 def _apart(value: SSAValue) -> tuple[SSAValue, int]:
@@ -66,7 +79,8 @@ def _apart(value: SSAValue) -> tuple[SSAValue, int]:
     offset = 0
     while isinstance(value, OpResult) and isinstance(value.op, arith.AddiOp | arith.SubiOp):
         left, right = value.op.operands
-        number = integer(right.op.properties.get("value")) if isinstance(right, OpResult) else None
+        made_by = right.op if isinstance(right, OpResult) else None
+        number = integer(made_by.properties["value"]) if isinstance(made_by, arith.ConstantOp) else None
         if number is None:
             break
         offset += number if isinstance(value.op, arith.AddiOp) else -number
