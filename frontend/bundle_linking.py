@@ -6,7 +6,7 @@ define what it calls, directly or not, so that images of different requirements 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..ir.errors import LinkError
 from ..spirv.device_image import DeviceImage
@@ -15,7 +15,7 @@ from ..vk_runtime.toolchain import LinkedImage
 from .compile import compile_lock
 from .external_warnings import warn_of_externals
 from .externals import ExternalFunction
-from .linking import ObjectImage, check_declared, exported_needs, exporter, object_image
+from .linking import ObjectImage, check_declared, exported_needs, exporter, object_image, unresolved
 from .spec_constant import find_id_of
 from .unit_images import exported_by, imports_of
 
@@ -72,7 +72,7 @@ def _linked(
         else:
             if symbol in added:
                 continue
-            found = _of_program(symbol, user, called, is_whole_program)
+            found = _of_program(symbol, user, called, exporting, is_whole_program)
             provider = added[symbol] = found.image
             called = found.captures.imports
         pending += [(name, provider, called) for name in provider.imports]
@@ -87,16 +87,19 @@ def _linked(
 
 
 def _of_program(
-    symbol: str, user: DeviceImage, called: Mapping[str, ExternalFunction], is_whole_program: bool
+    symbol: str,
+    user: DeviceImage,
+    called: Mapping[str, ExternalFunction],
+    exporting: Collection[str],
+    is_whole_program: bool,
 ) -> ObjectImage:
     """Returns the image of a function that is in no bundle: the object that was called, else the one of that name."""
     if is_whole_program:
-        return object_image(exporter(symbol, user, called), user.target_env)
-    names = ", ".join(
-        (*(f"kernel '{kernel.name}'" for kernel in user.kernels), *(f"'{e}'" for e in user.exports))
-    )
+        return object_image(exporter(symbol, user, called, exporting), user.target_env)
+    missing = [name for name in user.imports if name not in exporting]
+    what = "it" if len(missing) == 1 else "them"
     raise LinkError(
-        f"unresolved symbol '{symbol}', called by {names}: none of the kernel bundles exports it; link a bundle of the "
+        f"{unresolved(missing, user)}: none of the kernel bundles exports {what}; link a bundle of the "
         "Python module or the source that does, or use lp.build, which looks in all modules that the program imports "
         "for its own kernels"
     )

@@ -7,7 +7,7 @@ it, so that a kernel needs of a module what it calls and no more.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..ir.errors import LinkError
@@ -75,8 +75,32 @@ def exported_needs(images: Iterable[DeviceImage]) -> list[tuple[str, Requirement
     return [(symbol, image.requirements) for image in images if not image.kernels for symbol in image.exports]
 
 
-def exporter(symbol: str, user: DeviceImage, imports: Mapping[str, ExternalFunction]) -> ExternalFunction:
+def unresolved(symbols: Sequence[str], user: DeviceImage) -> str:
+    """Returns how messages begin about symbols that an image imports and nobody exports."""
+    names = ", ".join(f"'{symbol}'" for symbol in symbols)
+    return f"unresolved symbol{'' if len(symbols) == 1 else 's'} {names}, called by {_callers(user)}"
+
+
+def _callers(user: DeviceImage) -> str:
+    """Returns what an image is made of: its kernels, and the functions that it exports."""
+    return ", ".join(
+        (*(f"kernel '{kernel.name}'" for kernel in user.kernels), *(f"'{e}'" for e in user.exports))
+    )
+
+
+def exporter(
+    symbol: str,
+    user: DeviceImage,
+    imports: Mapping[str, ExternalFunction],
+    others: Collection[str] = (),
+) -> ExternalFunction:
     """Returns the function that is meant by a symbol: the object that was called, else the one of that name.
+
+    Args:
+        symbol: one that `user` imports.
+        user: the image that calls it.
+        imports: what it calls.
+        others: symbols that are exported elsewhere, which the message about one that is not need not name.
 
     Raises:
         LinkError: no Python module exports the symbol, several do, or one with other types.
@@ -85,16 +109,16 @@ def exporter(symbol: str, user: DeviceImage, imports: Mapping[str, ExternalFunct
     if len(found) == 1:
         check_declared(symbol, imports, found[0])
         return found[0]
-    name = ", ".join(
-        (*(f"kernel '{kernel.name}'" for kernel in user.kernels), *(f"'{e}'" for e in user.exports))
-    )
     if not found:
+        missing = [name for name in user.imports if name not in others and not defining(name, imports)]
+        what = "it; export a function" if len(missing) == 1 else "them; export functions"
+        decorators = ", ".join(f'@lp.external("{name}")' for name in missing)
         raise LinkError(
-            f"unresolved symbol '{symbol}', called by {name}: no imported Python module exports it; export a function "
-            f'with @lp.external("{symbol}"), or link the SPIR-V library that has it'
+            f"{unresolved(missing, user)}: no imported Python module exports {what} with {decorators}, or link the "
+            f"SPIR-V library that has {'it' if len(missing) == 1 else 'them'}"
         )
     raise LinkError(
-        f"symbol '{symbol}', called by {name}, is exported twice: by "
+        f"symbol '{symbol}', called by {_callers(user)}, is exported twice: by "
         + " and by ".join(map(_described, found))
     )
 

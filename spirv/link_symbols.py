@@ -52,13 +52,10 @@ def resolve(merged: Merged, *, allow_unresolved: bool) -> None:
     same: dict[int, int] = {}
     for name, definitions in symbols.exports.items():
         _choose_definition(merged, name, definitions, same)
+    if not allow_unresolved:
+        _require_exports(merged, symbols)
     for name, imports in symbols.imports.items():
         definitions = symbols.exports.get(name)
-        if not definitions and not allow_unresolved:
-            origins = ", ".join(dict.fromkeys(merged.origin(symbol.target) for symbol in imports))
-            raise LinkError(
-                f"unresolved symbol '{name}', imported by {origins}: no module exports it",
-            )
         # What stays unresolved is declared once.
         chosen = definitions[0] if definitions else imports[0]
         for symbol in imports:
@@ -68,6 +65,17 @@ def resolve(merged: Merged, *, allow_unresolved: bool) -> None:
     _drop(merged, set(same))
     replace_ids(merged, same)
     order_globals(merged)
+
+
+def _require_exports(merged: Merged, symbols: Symbols) -> None:
+    """Raises LinkError where imports have no export, one line for each."""
+    lines: list[str] = []
+    for name, imports in symbols.imports.items():
+        if not symbols.exports.get(name):
+            origins = ", ".join(dict.fromkeys(merged.origin(symbol.target) for symbol in imports))
+            lines.append(f"unresolved symbol '{name}', imported by {origins}: no module exports it")
+    if lines:
+        raise LinkError("\n".join(lines))
 
 
 def _choose_definition(merged: Merged, name: str, definitions: list[Symbol], same: dict[int, int]) -> None:

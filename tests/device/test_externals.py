@@ -187,6 +187,21 @@ def test_unresolved_symbols_end_the_launch(device: lp.Device, load: Load) -> Non
     np.testing.assert_array_equal(run(user.k, device), NUMBERS)
 
 
+@pytest.mark.behaviour("CLB-14")
+def test_every_unresolved_symbol_is_named_at_once(device: lp.Device, load: Load) -> None:
+    user = load(
+        "ext_none_of_two",
+        "@lp.extern('one')\ndef f(x: lp.f32) -> lp.f32: ...\n@lp.extern('two')\ndef g(x: lp.f32) -> lp.f32: ...\n"
+        "@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    y[lp.global_id(0)] = f(1.0) + g(2.0)\n",
+    )
+    with pytest.raises(lp.LinkError, match="^unresolved symbols 'one', 'two', called by kernel 'k'"):
+        run(user.k, device)
+    context = lp.Context([device])
+    objects = lp.get_kernel_bundle(context, state=lp.BundleState.OBJECT, kernel=user.k)
+    with pytest.raises(lp.LinkError, match="^unresolved symbols 'one', 'two', called by kernel 'k'"):
+        lp.link(objects)
+
+
 def test_a_changed_name_of_the_other_module_is_seen(device: lp.Device, load: Load) -> None:
     library = load("ext_changing", "K = 2.0\n@lp.external\ndef f(x: lp.f32) -> lp.f32:\n    return x * K\n")
     user = load(

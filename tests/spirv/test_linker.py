@@ -51,6 +51,16 @@ def test_order_of_the_modules_does_not_matter() -> None:
     assert_runnable(linked(LIBRARY, USER))
 
 
+def test_every_unresolved_import_is_named_at_once() -> None:
+    user = Source([Function("f", imported=True), Function("g", imported=True)], entry=[])
+    with pytest.raises(LinkError) as caught:
+        linked(user)
+    assert [line.split(",")[0] for line in str(caught.value).splitlines()] == [
+        "unresolved symbol 'f'",
+        "unresolved symbol 'g'",
+    ]
+
+
 @pytest.mark.behaviour("CLB-09", "CLB-14")
 def test_an_unresolved_import_is_a_build_error_that_names_it() -> None:
     with pytest.raises(LinkError, match="unresolved symbol 'f', imported by module 1") as caught:
