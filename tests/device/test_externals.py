@@ -194,11 +194,11 @@ def test_every_unresolved_symbol_is_named_at_once(device: lp.Device, load: Load)
         "@lp.extern('one')\ndef f(x: lp.f32) -> lp.f32: ...\n@lp.extern('two')\ndef g(x: lp.f32) -> lp.f32: ...\n"
         "@lp.kernel\ndef k(y: lp.Array[lp.f32]):\n    y[lp.global_id(0)] = f(1.0) + g(2.0)\n",
     )
-    with pytest.raises(lp.LinkError, match="^unresolved symbols 'one', 'two', called by kernel 'k'"):
+    with pytest.raises(lp.LinkError, match=r"^unresolved symbols 'one', 'two', called by kernel 'k'"):
         run(user.k, device)
     context = lp.Context([device])
     objects = lp.get_kernel_bundle(context, state=lp.BundleState.OBJECT, kernel=user.k)
-    with pytest.raises(lp.LinkError, match="^unresolved symbols 'one', 'two', called by kernel 'k'"):
+    with pytest.raises(lp.LinkError, match=r"^unresolved symbols 'one', 'two', called by kernel 'k'"):
         lp.link(objects)
 
 
