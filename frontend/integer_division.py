@@ -14,7 +14,6 @@ from .checks import check_divisor
 from .conversions import CMPI
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, ir_type
-from .neighbour_remainders import neighbour_remainder
 from .types import ScalarType
 from .values import Scalar
 
@@ -27,6 +26,8 @@ def floor_divide(fb: FunctionBuilder, left: Scalar, right: Scalar) -> SSAValue |
 
 def modulo(fb: FunctionBuilder, left: Scalar, right: Scalar) -> SSAValue | None:
     """Emits ``left % right``, which has the sign of `right`; both of the same integer type."""
+    from .neighbour_remainders import neighbour_remainder  # few kernels have remainders
+
     check_divisor(fb, left, right)
     return neighbour_remainder(fb, left, right, lambda dividend: _Division(fb, dividend, right).remainder())
 

@@ -76,6 +76,7 @@ REST: Final = (
     "passes.convert_to_spirv.call_handlers",
     "passes.convert_to_spirv.local_array",
     "passes.convert_to_spirv.image_handlers",
+    "passes.optimise.exchanges",
     "passes.optimise.narrow_barriers",
     "ir.divergence",
     "frontend.atomic_places",
