@@ -36,6 +36,13 @@ OpDecorate %buffer Binding 0
 %c3 = OpConstant %u 3
 %c5 = OpConstant %u 5
 %false = OpConstantFalse %bool
+%c4 = OpConstant %u 4
+%array = OpTypeArray %u %c4
+%mine = OpTypePointer Private %u
+%mines = OpTypePointer Private %array
+%numbers = OpConstantComposite %array %c0 %c1 %c2 %c3
+%table = OpVariable %mines Private %numbers
+%kept = OpVariable %mine Private %c0
 %main = OpFunction %void None %procedure
 %begin = OpLabel
 %id = OpLoad %v3 %gid
@@ -107,6 +114,47 @@ OpFunctionEnd
 """
 """%x is chosen behind a loop, is of the next one's header, and has another choice where that loop is left."""
 
+COMPUTED_TWICE = """%masked = OpBitwiseAnd %u %i %c3
+OpBranch %first
+%first = OpLabel
+%k = OpPhi %u %c0 %begin %next %merge
+OpLoopMerge %end %more None
+OpBranch %inner
+%inner = OpLabel
+%n = OpPhi %u %c0 %first %c5 %again
+%goes_on = OpULessThan %bool %n %c3
+OpLoopMerge %out %again None
+OpBranchConditional %goes_on %again %out
+%again = OpLabel
+OpBranch %inner
+%out = OpLabel
+OpBranch %more
+%more = OpLabel
+%low = OpBitwiseAnd %u %k %c3
+OpSelectionMerge %merge None
+OpSwitch %low %merge 1 %one 0 %none
+%one = OpLabel
+OpBranch %merge
+%none = OpLabel
+OpStore %kept %c5
+OpBranch %merge
+%merge = OpLabel
+%next = OpIAdd %u %k %c1
+%is_less = OpULessThan %bool %next %masked
+%is_last = OpLogicalNot %bool %is_less
+OpBranchConditional %is_last %end %first
+%end = OpLabel
+%same = OpBitwiseAnd %u %k %c3
+%place = OpAccessChain %mine %table %same
+%found = OpLoad %u %place
+%five = OpLoad %u %kept
+%sum = OpIAdd %u %found %five
+OpStore %p %sum
+OpReturn
+OpFunctionEnd
+"""
+"""Drivers compute %same in the loop, where %k may be that of the next round by then."""
+
 
 def _second_loop(i: int) -> int:
     return i * i + 5 * max((i & 2) - 1, 0)
@@ -116,9 +164,10 @@ def _second_loop(i: int) -> int:
     ("body", "expected"),
     [
         (CHOSEN_BEHIND_ANOTHER_LOOP, list(range(8))),
+        (COMPUTED_TWICE, [5 + max((i & 3) - 1, 0) for i in range(8)]),
         (FIRST_OF_THE_NEXT_LOOP, [_second_loop(i) for i in range(8)]),
     ],
-    ids=["chosen behind another loop", "first of the next loop"],
+    ids=["chosen behind another loop", "computed twice", "first of the next loop"],
 )
 def test_choices_are_kept(device: lp.Device, body: str, expected: list[int]) -> None:
     context = lp.Context([device])
