@@ -44,7 +44,8 @@ def neighbour_remainder(
     base, offset = _apart(left.ssa)
 
     def key(place: int) -> object:
-        return neighbour_remainder, base, divisor, place
+        # The type too: a conversion between signed and unsigned leaves the value in the IR the same, as here its bits.
+        return neighbour_remainder, base, divisor, left.type, place
 
     def divided(dividend: Scalar, place: int) -> SSAValue:
         made = divide(dividend)

@@ -68,6 +68,24 @@ def test_unsigned_neighbours(device, divisor):
 
 
 @lp.kernel
+def both_signs(n: lp.i32, signed: lp.Out[lp.i32, 2], unsigned: lp.Out[lp.u32, 2]):
+    i = lp.global_id(0)
+    signed[i, 0] = i % n
+    unsigned[i, 0] = lp.u32(i) % lp.u32(n)
+    unsigned[i, 1] = (lp.u32(i) + 1) % lp.u32(n)
+    signed[i, 1] = (i + 1) % n
+
+
+@pytest.mark.parametrize("divisor", [-5, -1, 0, 3, -(2**31)])
+def test_the_same_bits_as_signed_and_as_unsigned_numbers(device, divisor):
+    signed, unsigned = (lp.zeros((20, 2), dtype, device=device) for dtype in (lp.i32, lp.u32))
+    both_signs[20](divisor, signed, unsigned)
+    numbers = np.arange(20)[:, None] + [0, 1]
+    np.testing.assert_array_equal(signed.numpy(), modulo(numbers, np.int64(divisor)))
+    np.testing.assert_array_equal(unsigned.numpy(), modulo(numbers, np.int64(divisor % 2**32)))
+
+
+@lp.kernel
 def of_rounds(n: lp.i32, m: lp.i32, out: lp.Out[lp.i32]):
     total = 0
     for k in range(n):
