@@ -19,7 +19,7 @@ from .folding import fold_comparison
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, F32, ir_type
 from .struct_types import StructType
-from .types import bf16
+from .types import SCALAR_TYPES, bf16
 from .values import (
     Array,
     Composite,
@@ -220,12 +220,21 @@ def _is_in_range(fb: FunctionBuilder, name: str, left: Scalar, right: RangeValue
     ]
     if abs(step) > 1:
         ends = (left, right.start) if step > 0 else (right.start, left)
-        distance = binary(fb, "Sub", *ends, node)
-        rest = binary(fb, "Mod", distance, constant(abs(step)), node)
-        assert isinstance(rest, Scalar)
-        truths.append(compare_scalars(fb, "Eq", rest, constant(0), node))
+        truths.append(_is_multiple(fb, binary(fb, "Sub", *ends, node), abs(step), node))
     result = all_of(fb, truths)
     return result if name == "In" else logical_not(fb, result)
+
+
+def _is_multiple(fb: FunctionBuilder, distance: Value, step: int, node: ast.AST) -> Scalar:
+    """Returns whether steps lead over a distance, of any bits where it is below 0."""
+    assert isinstance(distance, Scalar)
+    if not distance.is_weak:  # the difference of two signed numbers fits the unsigned type alone
+        distance = convert(fb, distance, SCALAR_TYPES[f"u{distance.type.bits}"])
+        if step > distance.type.maximum:
+            return compare_scalars(fb, "Eq", distance, constant(0), node)
+    rest = binary(fb, "Mod", distance, constant(step), node)
+    assert isinstance(rest, Scalar)
+    return compare_scalars(fb, "Eq", rest, constant(0), node)
 
 
 def _elements(fb: FunctionBuilder, left: Value, right: Value, node: ast.AST) -> Iterator[tuple[Value, Value]]:

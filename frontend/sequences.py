@@ -30,9 +30,13 @@ def compile_prod(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) ->
 @intrinsic("builtins.sum")
 def compile_sum(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``sum(values)`` and ``sum(values, start)``, first to last as in Python."""
-    given = [*arguments, *(fb.evaluate(keyword.value) for keyword in node.keywords)]
-    expect_count(fb, node, given, "sum", 1, 2)
-    items = [*given[1:], *_items(fb, given[0], node, "sum", "the sum of several numbers is a + b + c")]
+    keywords = [fb.evaluate(keyword.value) for keyword in node.keywords]
+    expect_count(fb, node, arguments and [*arguments, *keywords], "sum", 1, 2)  # the values have no keyword
+    items = [
+        *arguments[1:],
+        *keywords,
+        *_items(fb, arguments[0], node, "sum", "the sum of several numbers is a + b + c"),
+    ]
     if not items:
         return constant(0)
     result, *others = items

@@ -173,3 +173,40 @@ def test_membership_of_ranges(device):
         for i in range(-3, 9)
     ]
     assert out.numpy().tolist() == expected
+
+
+@lp.kernel
+def far_places(shift: lp.i32, out: lp.Out[lp.i32, 2]):
+    k = lp.global_id(0) + shift
+    out[lp.global_id(0), 0] = k in range(-(2**31), 2**31 - 1, 3)
+    out[lp.global_id(0), 1] = k in range(2**31 - 1, -(2**31), -(2**30))
+
+
+@pytest.mark.parametrize("shift", [-(2**31), -7, 2**31 - 200])
+def test_membership_of_ranges_of_more_than_half_of_all_numbers(device, shift):
+    out = lp.zeros((200, 2), lp.i32, device=device)
+    far_places[200](shift, out)
+    up, down = range(-(2**31), 2**31 - 1, 3), range(2**31 - 1, -(2**31), -(2**30))
+    assert out.numpy().tolist() == [[k in up, k in down] for k in range(shift, shift + 200)]
+
+
+@lp.kernel
+def other_widths(out: lp.Out[lp.i32, 2]):
+    i = lp.global_id(0)
+    k, n = lp.i8(i - 100), lp.u64(i) + 2**63
+    out[i, 0] = k in range(-120, 127, 7)
+    out[i, 1] = k in range(-120, 127, 223)
+    out[i, 2] = k in range(-100, 127, 300)
+    out[i, 3] = n in range(lp.u64(3), lp.u64(2**64 - 1), 5)
+
+
+def test_membership_of_ranges_of_other_widths(device):
+    if not (device.has(lp.Aspect.VK_INT8) and device.has(lp.Aspect.VK_INT64)):
+        pytest.skip("the device lacks integers of 8 or 64 bits")
+    out = lp.zeros((200, 4), lp.i32, device=device)
+    other_widths[200](out)
+    short = range(-120, 127, 7), range(-120, 127, 223), range(-100, 127, 300)
+    expected = [
+        [*(i - 100 in numbers for numbers in short), i + 2**63 in range(3, 2**64 - 1, 5)] for i in range(200)
+    ]
+    assert out.numpy().tolist() == expected
