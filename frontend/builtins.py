@@ -103,6 +103,7 @@ _SIGNATURES = {
     "any": "write any((a, b))",
     "all": "write all((a, b))",
     "reversed": "write reversed(values)",
+    "enumerate": "write enumerate(values) or enumerate(values, start)",
 }
 
 

@@ -50,7 +50,8 @@ def compile_enumerate(fb: FunctionBuilder, node: ast.Call, arguments: list[Value
     """Compiles ``enumerate(t)``, ``enumerate(t, start)`` and ``enumerate(t, start=n)``."""
     given = [*zip(arguments, node.args, strict=True)]
     given += [(fb.evaluate(keyword.value), keyword.value) for keyword in node.keywords]
-    expect_count(fb, node, [value for value, _ in given], "enumerate", 1, 2)
+    # What is enumerated has no keyword.
+    expect_count(fb, node, arguments and [value for value, _ in given], "enumerate", 1, 2)
     start = 0
     if len(given) == 2:
         first, where = given[1]

@@ -31,7 +31,8 @@ def compile_prod(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) ->
 def compile_sum(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> Value:
     """Compiles ``sum(values)`` and ``sum(values, start)``, first to last as in Python."""
     keywords = [fb.evaluate(keyword.value) for keyword in node.keywords]
-    expect_count(fb, node, arguments and [*arguments, *keywords], "sum", 1, 2)  # the values have no keyword
+    # What is added up has no keyword.
+    expect_count(fb, node, arguments and [*arguments, *keywords], "sum", 1, 2)
     items = [
         *arguments[1:],
         *keywords,
