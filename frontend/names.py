@@ -194,9 +194,13 @@ def _never_set(fb: FunctionBuilder, name: str, node: ast.Name) -> CompileError:
         message, hint = f"variable '{name}' is read before it is assigned", f"assign '{name}' first"
         return fb.error(node, message, "LP2038", hint=hint)
     where = "makes it a variable of the whole function: the one around the kernel is hidden"
+    line = assignment.lineno
+    is_passed_by = line < node.lineno  # it stands in another arm, or in a loop without rounds
     return fb.error(
         node,
-        f"'{name}' is read before line {assignment.lineno} assigns it",
+        f"'{name}' is read where line {line}, which assigns it, has not run"
+        if is_passed_by
+        else f"'{name}' is read before line {line} assigns it",
         "LP2038",
         hint="call the variable something else; what a kernel changes, it is given as an argument",
         notes=[fb.source.diagnostic(assignment, f"this assignment {where}", severity="note")],
