@@ -215,12 +215,8 @@ def common_type(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST,
     """
     if left.type is right.type and left.type.kind != "bool":
         return left.type
-    if max(left.type.bits, right.type.bits) == 64 and 8 < min(left.type.bits, right.type.bits) < 64:
-        from .wide_tables import note_wide_table  # few kernels mix widths
-
-        note_wide_table(fb, left, right, node)
     try:
-        return promote(meets(left, right.type), meets(right, left.type))
+        common = promote(meets(left, right.type), meets(right, left.type))
     except MixedSignsError:
         signed, unsigned = (left, right) if left.type.is_signed else (right, left)
         names = settled(signed.type).name, unsigned.type.name
@@ -232,6 +228,11 @@ def common_type(fb: FunctionBuilder, left: Scalar, right: Scalar, node: ast.AST,
             "LP2034",
             hint=f"convert one operand: lp.{names[1]}(…) or lp.{names[0]}(…)",
         ) from None
+    if common.bits == 64 and 8 < min(left.type.bits, right.type.bits) < 64:
+        from .wide_tables import note_wide_table  # few kernels mix widths
+
+        note_wide_table(fb, left, right, node)
+    return common
 
 
 def _float_binary(fb: FunctionBuilder, operator: str, left: Scalar, right: Scalar, node: ast.AST) -> Scalar:

@@ -63,5 +63,6 @@ def test_what_is_meant_or_narrow():
         i = lp.global_id(0)
         y[i] = y[i] * WEIGHTS[0] + lp.f64(x[i]) * WEIGHTS[i % 2] + 2.0 * WEIGHTS[1]
         x[i] = x[STEPS[i, 1]] * NARROW[i % 2] + lp.f32(WEIGHTS[0])
+        x[i] *= STEPS[0, i % 2]  # in 32 bits: integers become the other operand's type
 
     assert warned(quiet) == []
