@@ -21,6 +21,14 @@ from .values import constituents, construct, merge
 _Function = Callable[[Lanes, Lanes], Lanes]
 
 
+def _minimum_signed(a: Lanes, b: Lanes) -> Lanes:
+    return np.logical_or(a, b) if a.dtype.kind == "b" else np.minimum(a, b)  # true is -1
+
+
+def _maximum_signed(a: Lanes, b: Lanes) -> Lanes:
+    return np.logical_and(a, b) if a.dtype.kind == "b" else np.maximum(a, b)
+
+
 def minimum_unsigned(a: Lanes, b: Lanes) -> Lanes:
     """Returns the smaller of unsigned integers."""
     return np.where(unsigned(a) < unsigned(b), a, b)
@@ -47,8 +55,8 @@ handles_elementwise(
         "arith.andi": np.bitwise_and,
         "arith.ori": np.bitwise_or,
         "arith.xori": np.bitwise_xor,
-        "arith.minsi": np.minimum,
-        "arith.maxsi": np.maximum,
+        "arith.minsi": _minimum_signed,
+        "arith.maxsi": _maximum_signed,
         "arith.minui": minimum_unsigned,
         "arith.maxui": maximum_unsigned,
     }

@@ -14,6 +14,8 @@ EDGES = [0, 1, -1, 2, -2, 7, -7, 127, -128, 100, -100]
 
 def mlir(dtype):
     dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return "i1"
     return f"f{dtype.itemsize * 8}" if dtype.kind == "f" else f"i{dtype.itemsize * 8}"
 
 
@@ -75,6 +77,13 @@ def expected(function, a, b):
 def test_integers_wrap(run_ir, op, dtype):
     a, b = pairs([*EDGES, np.iinfo(dtype).min, np.iinfo(dtype).max], dtype)
     np.testing.assert_array_equal(apply(run_ir, op, a, b), expected(INTEGER[op], a, b))
+
+
+@pytest.mark.parametrize("op", INTEGER)
+def test_bools_are_integers_of_one_bit(run_ir, op):
+    a, b = pairs([0, 1], np.bool_)
+    wanted = [INTEGER[op](-int(x), -int(y), 1) % 2 == 1 for x, y in zip(a, b, strict=True)]  # true is -1
+    assert apply(run_ir, op, a, b).tolist() == wanted
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32])
