@@ -1,0 +1,158 @@
+"""Random control flow of kernels written for MLIR: loops and branches of `scf` and `cf` that carry values of every
+type, in another order behind their test and without some, around operations of `arith`, `vector` and `memref`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .upstream_lines import Scope
+from .upstream_nodes import Block, Choice, Count, Repeat, Values
+from .upstream_operations import Operations, P, Y
+from .upstream_types import F32, I32, INDEX, TRUTH, Kind, integer_test
+
+_DEEPEST = 3
+"""How many loops and branches are inside each other."""
+
+
+class UpstreamGenerator(Operations):
+    """Writes loops and branches."""
+
+    def block(self, scope: Scope, count: int) -> None:
+        """Adds some parts."""
+        pick = self.random
+        for _ in range(count):
+            choice = pick.random() if scope.depth < _DEEPEST else 1.0
+            if choice < 0.10:
+                self._choice(scope)
+            elif choice < 0.17:
+                self._count_up(scope)
+            elif choice < 0.25:
+                self._repeat(scope)
+            else:
+                self.line(scope)
+
+    def _new(self, kinds: Sequence[Kind]) -> Values:
+        return Values([self.name() for _ in kinds], list(kinds))
+
+    def _some_kinds(self, below: int = 4) -> list[Kind]:
+        return [self.random.choice(self.kinds) for _ in range(self.random.randrange(below))]
+
+    def _values(self, scope: Scope, kinds: Sequence[Kind]) -> list[str]:
+        return [self.value(scope, kind) for kind in kinds]
+
+    def _label(self, scope: Scope) -> str:
+        """Returns that of blocks which branch, or nothing for an operation of `scf`, as it is in regions."""
+        return f"b{self.name()[2:]}" if scope.is_flat and self.random.random() < 0.5 else ""
+
+    def _choice(self, scope: Scope) -> None:
+        pick, label = self.random, self._label(scope)
+        is_if = pick.random() < 0.7
+        if is_if:
+            selector = self.value(scope, TRUTH)
+        else:
+            selector = self.masked(scope, I32 if label else INDEX, 3)
+        results, cases = self._new(self._some_kinds()), []
+        for _ in range(2 if is_if else pick.randrange(2, 5)):
+            inner = scope.inner(is_flat=bool(label))
+            self.block(inner, pick.randrange(5))
+            cases.append(Block(inner.nodes, self._values(inner, results.kinds)))
+        scope.nodes.append(Choice(results, selector, cases, is_if, label))
+        self._declare(scope, results)
+
+    def _declare(self, scope: Scope, values: Values) -> None:
+        scope.names += zip(values.names, values.kinds, strict=True)
+
+    def _count_up(self, scope: Scope) -> None:
+        pick = self.random
+        kind = pick.choice((INDEX, INDEX, I32))
+        start = pick.choice((0, 0, 0, 1, -3, 5, 2**31 - 20))
+        begin, step = self.constant(scope, kind, start), self.constant(scope, kind, pick.choice((1, 1, 2, 3)))
+        if pick.random() < 0.5:
+            end = self.constant(scope, kind, start + pick.choice((0, 1, 2, 3, 5, 8)))
+        else:
+            end = self.binary(scope, kind, "addi", self.masked(scope, kind, pick.choice((3, 7))), begin)
+        results = self._new(self._some_kinds())
+        first, carried, counter = self._values(scope, results.kinds), self._new(results.kinds), self.name()
+        inner = scope.inner([(counter, kind), *zip(carried.names, carried.kinds, strict=True)])
+        self.block(inner, pick.randrange(1, 6))
+        body = Block(inner.nodes, self._values(inner, results.kinds))
+        scope.nodes.append(Count(results, counter, kind, (begin, end, step), carried, first, body))
+        self._declare(scope, results)
+
+    def _repeat(self, scope: Scope) -> None:
+        """Adds a loop that a counter ends, wherever it is among the values."""
+        pick, label = self.random, self._label(scope)
+        kind = Kind(pick.choice([name for name in self.integers if name != "i1"]))
+        carried = self._new([kind, *self._some_kinds()])
+        counter = carried.names[0]
+        start = self.constant(scope, kind, pick.choice((0, 0, 0, -2, 3)))
+        first = [start, *self._values(scope, carried.kinds[1:])]
+        inner = scope.inner(list(zip(carried.names, carried.kinds, strict=True)), by=2, is_flat=bool(label))
+        self.block(inner, pick.randrange(3))
+        test = self._ends(inner, kind, counter)
+        chosen = self._passed(inner, carried)
+        before = Block(inner.nodes, [name for name, _ in chosen])
+        passed, results = (self._new([kind for _, kind in chosen]) for _ in range(2))
+        known = inner.names if label else scope.names  # blocks of `cf` see what those above them computed
+        around = Scope(known, scope.depth + 1, is_flat=bool(label))
+        around.names += zip(passed.names, passed.kinds, strict=True)
+        self.block(around, pick.randrange(5))
+        one = self.constant(around, kind, 1)
+        following = self.binary(around, kind, "addi", passed.names[before.passed.index(counter)], one)
+        body = Block(around.nodes, [following, *self._values(around, carried.kinds[1:])])
+        scope.nodes.append(Repeat(results, carried, first, test, before, passed, body, label))
+        self._declare(scope, results)
+
+    def _ends(self, scope: Scope, kind: Kind, counter: str) -> str:
+        """Returns a test that holds for a few rounds, or fewer."""
+        pick = self.random
+        limit = self.constant(scope, kind, pick.choice((1, 3, 4, 7)))
+        test = pick.choice(("slt", "slt", "ult", "sle"))
+        text = f"arith.cmpi {test}, {counter}, {limit} : {kind}"
+        found = self.compute(scope, TRUTH, text, integer_test(test, kind.element), (counter, limit))
+        if pick.random() < 0.4:
+            return self.binary(scope, TRUTH, "andi", found, self.value(scope, TRUTH))
+        return found
+
+    def _passed(self, scope: Scope, carried: Values) -> list[tuple[str, Kind]]:
+        """Returns what a loop passes to its body: some of what it carries in any order, and what it has computed."""
+        pick = self.random
+        passed = list(zip(carried.names, carried.kinds, strict=True))
+        passed += [(self.value(scope, kind), kind) for kind in self._some_kinds(2)]
+        if pick.random() < 0.5:
+            pick.shuffle(passed)
+        if pick.random() < 0.3:
+            passed = [item for item in passed if item[0] == carried.names[0] or pick.random() < 0.6]
+        return passed
+
+    def fill_private(self, scope: Scope) -> None:
+        """Adds stores of numbers to all of a work-item's own array."""
+        for place in np.ndindex(P.shape):
+            places = [self.constant(scope, INDEX, index) for index in place]
+            self.store(scope, P, places, self.value(scope, I32))
+
+    def keep(self, scope: Scope) -> list[Kind]:
+        """Adds stores of some late values to the row of `y`; returns the types of their scalars."""
+        kinds: list[Kind] = []
+        for column, (name, kind) in enumerate(self.random.sample(scope.names[-3 * Y.shape[1] :], Y.shape[1])):
+            one, place = Kind(kind.element), self.constant(scope, INDEX, column)
+            if kind.size:
+                name = self.extract(scope, kind, name, self.random.randrange(kind.size))
+            kinds.append(one)
+            self.store(scope, Y, ["%i", place], self._bits(scope, one, name))
+        return kinds
+
+    def _bits(self, scope: Scope, kind: Kind, value: str) -> str:
+        """Returns an i32 that depends on all bits of a number; those of f32, where it is any float."""
+        if kind == I32:
+            return value
+        if kind.is_float:
+            value = value if kind == F32 else self.cast_float(scope, kind, "f32", value)
+            return self.cast(scope, F32, "bitcast", "i32", lambda number: int(number.view(np.int32)), value)
+        if kind.element == "i64":
+            half = self.binary(scope, kind, "shrsi", value, self.constant(scope, kind, 32))
+            value = self.binary(scope, kind, "addi", value, half)
+        return self.resize(scope, kind, "i32", value, reads_unsigned=False)
