@@ -14,7 +14,7 @@ from .tables import Op, StorageClass
 MOST_ROUNDS = 1 << 16
 """As many are not computed any more."""
 
-_COMPARISONS: dict[int, tuple[bool, Callable[[int, int], bool]]] = {
+COMPARISONS: dict[int, tuple[bool, Callable[[int, int], bool]]] = {
     Op.SLessThan: (True, lambda a, b: a < b),
     Op.SLessThanEqual: (True, lambda a, b: a <= b),
     Op.SGreaterThan: (True, lambda a, b: a > b),
@@ -47,8 +47,6 @@ class _Counter:
     firsts: tuple[int | None, ...]
     """What it may be in the first round, None where that is not known."""
     step: int
-    start: int | None
-    """What it is before any round changes it."""
 
     @property
     def seconds(self) -> tuple[int | None, ...]:
@@ -118,27 +116,6 @@ class LoopTests:
             for counter, limit, direction in ((*test.operands, sign), (*reversed(test.operands), -sign))
         )
 
-    def known_test(self, block: BlockView) -> tuple[Instruction, int, int, bool] | None:
-        """Returns the comparison of a counter and a constant that a way out tests, and what is known of it.
-
-        Returns:
-            The comparison; how far the constant is from the counter's start, in 32 bits without sign; the step,
-            likewise; whether the counter fails the test at its start.  None where one of them is not known.
-        """
-        found = self._comparison(block)
-        if found is None:
-            return None
-        test, goes_on = found
-        is_signed, holds = _COMPARISONS[test.opcode]
-        for place in (0, 1):
-            counter = self._counter(test.operands[place], anywhere=True)
-            limit = self._constant(test.operands[1 - place])
-            if counter is not None and counter.start is not None and limit is not None:
-                numbers = [_in_32_bits(number, is_signed) for number in (counter.start, limit)]
-                fails = holds(*(numbers if place == 0 else reversed(numbers))) != goes_on
-                return test, (limit - counter.start) % (1 << 32), counter.step % (1 << 32), fails
-        return None
-
     def _comparison(self, block: BlockView) -> tuple[Instruction, bool] | None:
         """Returns what a way out compares, and what that is where the loop goes on."""
         end, goes_on = block.terminator, self.goes_on(block)
@@ -147,12 +124,12 @@ class LoopTests:
         test = self._view.definitions.get(end.operands[0])
         while test is not None and test.opcode == Op.LogicalNot:
             goes_on, test = not goes_on, self._view.definitions.get(test.operands[0])
-        return None if test is None or test.opcode not in _COMPARISONS else (test, goes_on)
+        return None if test is None or test.opcode not in COMPARISONS else (test, goes_on)
 
     def _step_of(self, value: int) -> int:
         """Returns what each round adds to a value, 0 where that is not known."""
         counter = self._counter(value)
-        return 0 if counter is None else _in_32_bits(counter.step, is_signed=True)
+        return 0 if counter is None else in_bits(counter.step, 32, is_signed=True)
 
     def _is_given(self, value: int) -> bool:
         """Whether a value is no result of the loop's own, but for loads from what other work-items see, too."""
@@ -211,28 +188,23 @@ class LoopTests:
         if end is None or end.opcode != Op.BranchConditional or self._loop.merge not in end.operands[1:3]:
             return None
         test = self._view.definitions.get(end.operands[0])
-        if test is None or test.opcode not in _COMPARISONS or len(test.operands) != 2:
+        if test is None or test.opcode not in COMPARISONS or len(test.operands) != 2:
             return None
         return test, end.operands[1] != self._loop.merge
 
     def _of_counter(
         self, first: int, step: int, limit: int, compare: Instruction, goes_on: bool
     ) -> int | None:
-        is_signed, holds = _COMPARISONS[compare.opcode]
-        limit, value = _in_32_bits(limit, is_signed), first
+        is_signed, holds = COMPARISONS[compare.opcode]
+        limit, value = in_bits(limit, 32, is_signed), first
         for rounds in range(1, MOST_ROUNDS):
-            if holds(_in_32_bits(value, is_signed), limit) != goes_on:
+            if holds(in_bits(value, 32, is_signed), limit) != goes_on:
                 return rounds
             value += step
         return None
 
-    def _counter(self, value: int, *, anywhere: bool = False) -> _Counter | None:
-        """Returns what a value is in the rounds; None where that is not known.
-
-        Args:
-            value: of the loop.
-            anywhere: whether a variable counts that is changed in any one place of the loop, not in every round.
-        """
+    def _counter(self, value: int) -> _Counter | None:
+        """Returns what a value is in the rounds; None where that is not known."""
         item = self._view.definitions.get(value)
         if item is None:
             return None
@@ -240,7 +212,7 @@ class LoopTests:
             return self._of_phi(item)
         if item.opcode == Op.Load:
             is_read_each_round = any(item in self._blocks[label].body for label in self._loop.inside)
-            return self._of_variable(item.operands[0], anywhere=anywhere) if is_read_each_round else None
+            return self._of_variable(item.operands[0]) if is_read_each_round else None
         if item.opcode == Op.IAdd:  # the counter of the next round
             phi = self._view.definitions.get(item.operands[0])
             found = self._of_phi(phi) if phi is not None and phi.opcode == Op.Phi else None
@@ -260,7 +232,7 @@ class LoopTests:
         }
         return _counter(starts, steps)
 
-    def _of_variable(self, variable: int, *, anywhere: bool) -> _Counter | None:
+    def _of_variable(self, variable: int) -> _Counter | None:
         definition = self._view.definitions.get(variable)
         if definition is None or definition.opcode != Op.Variable or definition not in self._blocks_first():
             return None
@@ -274,7 +246,7 @@ class LoopTests:
                 elif variable in item.operands and item.opcode != Op.Load:
                     return None
         mine = [(label, item) for label, item in stores if label in self._loop.inside]
-        if len(mine) != 1 or not (anywhere or mine[0][0] in self._every_round()):
+        if len(mine) != 1 or mine[0][0] not in self._every_round():
             return None
         step = self._step(mine[0][1].operands[1], lambda base: self._loads(base, variable))
         found = _counter({self._stored_before(variable)}, {step})
@@ -341,12 +313,11 @@ class LoopTests:
 def _counter(starts: set[int | None], steps: set[int | None]) -> _Counter | None:
     if len(steps) != 1 or None in steps:
         return None
-    (step,), start = steps, None
-    if len(starts) == 1:
-        (start,) = starts
-    return _Counter((start,), step or 0, start)
+    (step,) = steps
+    return _Counter(tuple(starts) if len(starts) == 1 else (None,), step or 0)
 
 
-def _in_32_bits(number: int, is_signed: bool) -> int:
-    number %= 1 << 32
-    return number - (1 << 32) if is_signed and number >> 31 else number
+def in_bits(number: int, bits: int, is_signed: bool) -> int:
+    """Returns a number as one of an integer type."""
+    number %= 1 << bits
+    return number - (1 << bits) if is_signed and number >> bits - 1 else number

@@ -79,7 +79,7 @@ DIVIDED_ROUNDS = Quirk(
     versions=None,  # tried: Mesa 22.3.6
     fault="Divides the distance of a loop's start and end by its step, where it knows all three, which ends the "
     "process for -2**31 and -1: `while k > -2**31: k -= 1` from 0 on.  A loop that tests behind its round, and whose "
-    "counter would not pass the test before, has one round: `uint k = 0; do k--; while (k > 0);`.",
+    "counter would not pass the test before, has one round: `uint k = 0; do k--; while (k > 0);`, of floats too.",
     field="divides_rounds",
     remedy="TargetEnv.divides_rounds: passes/convert_to_spirv/loop_ends.py; in modules of other compilers "
     "spirv/divided_rounds.py.",

@@ -27,10 +27,34 @@ GLSL = {
     "left in between": "uint k = 0xffffffffu; for (;;) { ROUND k += 1u; if (!(k != 0xffffffffu)) break; x[i] = 1; }",
     "always": "int k = 0; do { k += -1; ROUND } while (k <= 2147483647);",
     "the greatest": "uint k = 0xffffffffu; do { ROUND ++k; } while (k <= 0x7fffffffu);",
+    "a truth that is kept": f"int k = 0; bool b; for (;;) {{ ROUND b = k > {LEAST}; if (!b) break; k -= 1; }}",
+    "a truth behind its end": "uint k = 0u; bool b; do { ROUND k -= 1u; b = k > 0u; } while (b);",
+    "two truths": f"int k = 0; for (;;) {{ ROUND bool a = k > {LEAST}, b = s < 999; if (!(a && b)) break; k -= 1; }}",
+    "a chosen truth": f"int k = 0; for (;;) {{ ROUND if (int(k <= {LEAST}) != 0) break; k -= 1; }}",
+    "a converted counter": f"uint k = 0u; for (;;) {{ ROUND if (int(k) <= {LEAST}) break; k -= 1u; }}",
+    "a counter that is copied": f"int k = 0; for (;;) {{ ROUND int j = k; k = j - 1; if (j == {LEAST}) break; }}",
+    "an end that is kept": f"int k = 0, e = {LEAST}; for (;;) {{ ROUND if (k <= e) break; k -= 1; }}",
+    "an end that is given": f"s = down_to({LEAST});",
+    "a start of long ago": f"int k = 0; if (x[i] == 7) s = 1; for (;;) {{ ROUND if (k <= {LEAST}) break; k -= 1; }}",
+    "an end of specialization": "int k = 0; for (;;) { ROUND if (k <= END) break; k -= 1; }",
+    "a step of specialization": f"int k = 0; for (;;) {{ ROUND if (k <= {LEAST}) break; k += STEP; }}",
+    "a start of specialization": "uint k = uint(START); do { ROUND k -= 1u; } while (k > 0u);",
+    "floats": "float f = 0.0; do { ROUND f += 1.0; } while (f >= 1.0);",
+    "floats, unequal": "float f = 0.0; do { ROUND f -= 1.0; } while (f != 0.0);",
+}
+GLSL_64 = {
+    "unsigned": "uint64_t k = 0ul; do { ROUND k -= 1ul; } while (k > 0ul);",
+    "unequal": "int64_t k = 0l; do { ROUND k += 1l; } while (k != 0l);",
+    "half of all numbers": "uint64_t k = 0ul; for (;;) { ROUND if (k == 0x8000000000000000ul) break; k -= 1ul; }",
 }
 SHADER = """#version 450
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : enable
 layout(local_size_x = 8) in;
 layout(binding = 0) buffer X { int x[]; };
+layout(constant_id = 0) const int END = -2147483647 - 1;
+layout(constant_id = 1) const int START = 0;
+layout(constant_id = 2) const int STEP = -1;
+int down_to(int e) { int k = 0, s = 0; for (;;) { ROUND if (k <= e) break; k -= 1; } return s; }
 void main() { uint i = gl_GlobalInvocationID.x; int s = 0; BODY
 x[i] = s; }
 """
@@ -51,7 +75,20 @@ def test_loops_in_python(device: lp.Device, loop: str, level: int) -> None:
 @pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslang is not installed")
 @pytest.mark.parametrize("loop", GLSL.values(), ids=GLSL)
 def test_loops_of_other_compilers(device: lp.Device, loop: str) -> None:
-    text = SHADER.replace("BODY", loop.replace("ROUND", "s += 1; if (s > 200) break;"))
+    assert_run_on(device, loop)
+
+
+@pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="glslang is not installed")
+@pytest.mark.parametrize("loop", GLSL_64.values(), ids=GLSL_64)
+def test_loops_of_other_compilers_over_64_bits(device: lp.Device, loop: str) -> None:
+    if not device.has(lp.Aspect.VK_INT64):
+        pytest.skip("the device lacks 64-bit integers")
+    assert_run_on(device, loop)
+
+
+def assert_run_on(device: lp.Device, loop: str) -> None:
+    """Runs a loop, which should end itself after 201 rounds."""
+    text = SHADER.replace("BODY", loop).replace("ROUND", "s += 1; if (s > 200) break;")
     context = lp.Context([device])
     kernel = lp.build(lp.create_kernel_bundle_from_source(context, lp.SourceLanguage.GLSL, text))
     x = lp.zeros(8, lp.i32, device=device)

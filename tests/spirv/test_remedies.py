@@ -277,3 +277,31 @@ def test_which_ends_of_loops_are_hidden(
     found = rounds_hidden(module)
     assert (found is not module) == is_hidden
     assert spirv_tools().validate(serialise(found), "vulkan1.1") is None
+
+
+@pytest.mark.parametrize(
+    ("compare", "step", "is_hidden"),
+    [
+        ("OpSLessThan %bool %k %last", 1, False),
+        ("OpSGreaterThan %bool %k %last", -2, False),
+        ("OpSGreaterThan %bool %k %last", -1, True),
+        ("OpINotEqual %bool %k %last", -1, True),
+    ],
+)
+def test_ends_that_the_driver_alone_knows(compare: str, step: int, is_hidden: bool) -> None:
+    """A specialization constant may be any number, which is no reason to hide the ends of loops that count up."""
+    text = LOOP.format(compare=compare, first=0, step=step, last=64).replace(
+        "%last = OpConstant", "%last = OpSpecConstant"
+    )
+    module = parse(spirv_tools().assemble(text, "spv1.3"))
+    found = rounds_hidden(module)
+    assert (found is not module) == is_hidden
+    assert spirv_tools().validate(serialise(found), "vulkan1.1") is None
+
+
+def test_starts_that_are_null() -> None:
+    text = LOOP.format(compare="OpUGreaterThan %bool %k %last", first=0, step=-1, last=0).replace(
+        "%first = OpConstant %int 0", "%first = OpConstantNull %int"
+    )
+    module = parse(spirv_tools().assemble(text, "spv1.3"))
+    assert rounds_hidden(module) is not module
