@@ -31,6 +31,7 @@ from .link_programs import LinkProgram
 from .programs import COMMON, WIDE
 from .report_programs import ReportProgram
 from .shared_programs import SharedProgram
+from .spirv_programs import SpirvProgram
 from .upstream_programs import UpstreamProgram
 from .value_differential import ValueProgram
 from .value_programs import ValueGenerator
@@ -74,6 +75,7 @@ def parts(seed: int, folder: Path, devices: Devices) -> dict[str, Callable[[], o
         "constants": lambda: ConstantProgram(seed, types).check(devices),
         "launches": lambda: [LaunchProgram(seed).check(device) for device in there],
         "upstream": lambda: UpstreamProgram(seed, wide=is_wide).check(devices),
+        "spirv": lambda: SpirvProgram(seed, wide=is_wide).check(devices),
         "links": partial(_linked, seed, folder, devices),
     }
     variant = Variant(seed)
