@@ -13,7 +13,7 @@ What `passes.convert_to_spirv.unknown_ends` does for kernels in Python.  Standar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 
 from .binary import Instruction
 from .code_changes import CodeChanges
@@ -99,14 +99,46 @@ class UnknownEnds:
         self._choose(function, loop, block, lost)
 
     def _way_on(self, function: FunctionView, loop: Loop) -> Instruction:
-        """Returns what ends the block behind a loop that nothing led out of: the next round of the loop around it."""
-        around = [other for other in self._loops.of_function(function) if loop.merge in other.inside]
-        if around:
+        """Returns what ends the block behind a loop that nothing led out of: the next round of the loop around it.
+
+        That loop then says where it is, if it is ended.  A return says nothing, but may stand anywhere.
+        """
+        loops = self._loops.of_function(function)
+        around = [other for other in loops if loop.header in other.inside and other is not loop]
+        if around and self._may_be_continued(function, around[-1]):
             return Instruction(Op.Branch, None, None, (around[-1].continue_target,))
         type_ = function.definition.result_type or 0
         if self._editor.view.definitions[type_].opcode == Op.TypeVoid:
             return Instruction(Op.Return, None, None, ())
         return Instruction(Op.ReturnValue, None, None, (self._editor.declared(Op.Undef, type_=type_),))
+
+    def _may_be_continued(self, function: FunctionView, loop: Loop) -> bool:
+        """Whether a loop gets an end, and its round may go there at once: what comes then uses nothing of the round."""
+        view = self._editor.view
+        tests = LoopTests(view, function, loop)
+        if tests.back_edge() is None and not tests.exits():
+            return False
+        blocks = {block.label: block for block in function.blocks}
+        if any(item.opcode == Op.Phi for item in blocks[loop.continue_target].body):
+            return False
+        # The header comes first in the round; a way out may be added to what leads to the next one.
+        reached, pending = {loop.header}, [loop.continue_target, loop.merge]
+        while pending:
+            label = pending.pop()
+            if label not in reached:
+                reached.add(label)
+                pending += successors(blocks[label], view)
+        passed_by = {
+            item.result_id
+            for label in loop.inside - reached
+            for item in blocks[label].body
+            if item.result_id is not None
+        }
+        return all(
+            passed_by.isdisjoint(_used_from(reached, item, ids_of(view, item)))
+            for label in reached
+            for item in blocks[label].body
+        )
 
     # What a way out that the loop had computes, and another has not
 
@@ -145,14 +177,20 @@ class UnknownEnds:
         if not lost:
             return
         view = editor.view
-        ways = [block.label for block in function.blocks if loop.merge in successors(block, view)]
+        ways = [
+            (block.label, block.label in loop.inside)
+            for block in function.blocks
+            if loop.merge in successors(block, view)
+        ]
         chosen: dict[int, int] = {}
         merge = next(block for block in function.blocks if block.label == loop.merge)
         for item in lost:
             value, nothing = item.result_id or 0, editor.declared(Op.Undef, type_=item.result_type)
-            operands = (*(word for label in ways for word in (value, label)), nothing, last.label)
-            phis = self._code.behind(merge.ordinal)
-            chosen[value] = editor.emit(phis, Op.Phi, *operands, type_=item.result_type)
+            phi = chosen[value] = editor.new_id()
+            # Where the block behind the loop is the header of another, that one's rounds hand on what was chosen.
+            known = (word for label, is_inside in ways for word in (value if is_inside else phi, label))
+            operands = (*known, nothing, last.label)
+            self._code.behind(merge.ordinal).append(Instruction(Op.Phi, item.result_type, phi, operands))
         for block in function.blocks:
             for item in block.body:
                 if not chosen.keys().isdisjoint(self._used_outside(loop, block, item)):
@@ -169,6 +207,13 @@ class UnknownEnds:
             (value if label in loop.inside else chosen.get(value, value), label) for value, label in pairs
         )
         self._code.put(item, now._replace(operands=tuple(word for pair in kept for word in pair)))
+
+
+def _used_from(blocks: Set[int], item: Instruction, ids: Sequence[int]) -> Sequence[int]:
+    """Returns the ids that an instruction uses where one of some blocks comes before it."""
+    if item.opcode != Op.Phi:
+        return ids
+    return [value for value, label in zip(ids[::2], ids[1::2], strict=True) if label in blocks]
 
 
 def _is_passed_by(label: int, loop: Loop, last: BlockView, following: dict[int, tuple[int, ...]]) -> bool:

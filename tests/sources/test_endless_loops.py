@@ -57,6 +57,19 @@ def test_endless_loops_trap(
         queue.parallel_for(lp.NdRange(8, 8), kernel, lp.zeros(8, lp.i32, device=device), 3, 3).wait()
 
 
+@pytest.mark.parametrize("name", ["no test", "in a loop that counts"])
+def test_the_line_of_an_endless_loop_is_said(
+    name: str, device: lp.Device, queue: lp.Queue, built: Callable[..., lp.KernelBundle]
+) -> None:
+    """Of one that others are around, the line of the outermost."""
+    if shutil.which("glslangValidator") is None:
+        pytest.skip("glslang is not installed")
+    text = f"{HEAD}void main() {{ uint i = gl_GlobalInvocationID.x; int s = n + int(u);\n{BODIES[name]}\nx[i] = s; }}"
+    kernel = built(lp.SourceLanguage.GLSL, text).ext_oneapi_get_kernel("main")
+    with pytest.raises(lp.KernelTrap, match=r"GLSL>:7:\d+: .* which this loop has reached"):
+        queue.parallel_for(lp.NdRange(8, 8), kernel, lp.zeros(8, lp.i32, device=device), 3, 3).wait()
+
+
 @pytest.mark.parametrize("version", ["1.0", "1.3", "1.5"])
 @pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
 def test_endless_loops_of_spirv_trap(

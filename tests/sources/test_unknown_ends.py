@@ -29,6 +29,70 @@ OpStore %result %t
 OpReturn
 """
 
+IN_A_ROUND = """%header = OpLabel
+%i = OpPhi %int %zero %entry %next %continue
+%test = OpSLessThan %bool %i %two
+OpLoopMerge %merge %continue None
+OpBranchConditional %test %body %merge
+%body = OpLabel
+%f = OpLoad %int %flag
+%c = OpSGreaterThan %bool %f %i
+OpSelectionMerge %join None
+OpBranchConditional %c %inner %right
+%inner = OpLabel
+OpLoopMerge %behind %again None
+OpBranch %inside
+%inside = OpLabel
+OpSelectionMerge %on None
+OpSwitch %f %on 7 %out
+%out = OpLabel
+OpBranch %behind
+%on = OpLabel
+OpBranch %again
+%again = OpLabel
+OpStore %result %one
+OpBranch %inner
+%behind = OpLabel
+OpUnreachable
+%right = OpLabel
+%v = OpIAdd %int %f %one
+OpBranch %join
+%join = OpLabel
+OpBranch %continue
+%continue = OpLabel
+{last}
+OpBranch %header
+%merge = OpLabel
+%t = OpIAdd %int %i %one
+OpStore %result %t
+OpReturn
+"""
+IN_FRONT_OF_A_LOOP = """%header = OpLabel
+OpLoopMerge %merge %continue None
+OpBranch %body
+%body = OpLabel
+%f = OpLoad %int %flag
+OpSelectionMerge %on None
+OpSwitch %f %on 1 %out
+%out = OpLabel
+%t = OpIMul %int %f %f
+OpBranch %merge
+%on = OpLabel
+OpBranch %continue
+%continue = OpLabel
+OpBranch %header
+%merge = OpLabel
+%k = OpPhi %int %t %out %next %again
+OpLoopMerge %end %again None
+OpBranch %again
+%again = OpLabel
+%next = OpIAdd %int %k %t
+%test = OpSLessThan %bool %k %f
+OpBranchConditional %test %merge %end
+%end = OpLabel
+OpReturn
+"""
+
 
 def binary(loop: str) -> bytes:
     return spirv_tools().assemble(f"{HEADER}{loop}OpFunctionEnd\n", "spv1.3")
@@ -36,11 +100,7 @@ def binary(loop: str) -> bytes:
 
 def unknown_tests(loop: str) -> int:
     """Returns how many tests ask for the number that no driver knows."""
-    (image,) = foreign_kernels(binary(loop)).images
-    found = counted(image, 65_535)
-    assert found is not None
-    assert spirv_tools().validate(found.spirv, "vulkan1.3") is None
-    view = ModuleView(parse(found.spirv))
+    view = counted_module(loop)
     ends = {i.result_id for i in view.of_opcode(Op.Constant) if i.operands == (1 << 31,)}
     items = [item for function in view.functions for item in function.instructions()]
     return sum(item.opcode == Op.ULessThan and item.operands[1] in ends for item in items)
@@ -75,6 +135,34 @@ def test_loops_that_count_up_or_down_to_an_end_stay(test: str, following: str, i
             "%more = OpIAdd %int %i %one\n%test = OpULessThan %bool %i %more",
         )
     assert unknown_tests(loop) == is_asked
+
+
+def counted_module(loop: str) -> ModuleView:
+    """Returns the module of a loop as it counts its rounds, and finds it valid."""
+    (image,) = foreign_kernels(binary(loop)).images
+    found = counted(image, 65_535)
+    assert found is not None
+    assert spirv_tools().validate(found.spirv, "vulkan1.3") is None
+    return ModuleView(parse(found.spirv))
+
+
+@pytest.mark.parametrize(
+    ("last", "returns"),
+    [
+        ("%next = OpIAdd %int %i %one", 1),
+        ("%next = OpIAdd %int %v %one", 2),
+        ("%p = OpPhi %int %v %join\n%next = OpIAdd %int %p %one", 2),
+    ],
+    ids=["of its header", "of what is passed by", "of a choice"],
+)
+def test_rounds_go_on_behind_an_inner_loop_where_they_need_nothing_of_it(last: str, returns: int) -> None:
+    """Else the inner loop, which nothing came behind, is followed by a return."""
+    function = counted_module(IN_A_ROUND.format(last=last)).functions[0]
+    assert sum(item.opcode == Op.Return for item in function.instructions()) == returns
+
+
+def test_what_is_behind_a_loop_may_begin_another() -> None:
+    counted_module(IN_FRONT_OF_A_LOOP)
 
 
 def test_code_that_is_reached_stays() -> None:
