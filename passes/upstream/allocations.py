@@ -36,6 +36,8 @@ from .entry_points import settle_local_size
 from .place import UpstreamPlace, known_number
 from .vector_place import places_of
 
+MADE_ARRAYS = ("memref.alloc", "memref.alloca", "memref.get_global")
+"""The operations that give a kernel an array, in whichever memory it is put."""
 _MOST_NUMBERS = 256
 """Of a constant table: each work-item writes them down."""
 _WORKGROUP_NUMBER = 3

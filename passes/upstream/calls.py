@@ -1,6 +1,9 @@
 """Puts the body of a function in the place of its calls that pass a part of an array: it has no address in Vulkan.
 
 %a = memref.subview %x[%i] … ; %v = func.call @f(%a)     %a = memref.subview %x[%i] … ; %v = memref.load %a[…]
+
+So it does where they pass an array whose type, unlike the parameter's, does not say yet in which memory it lies: what
+`memref.alloca() : memref<8xf32>` makes.
 """
 
 from __future__ import annotations
@@ -14,7 +17,9 @@ from xdsl.ir import Operation, SSAValue
 
 from ...ir.call_graph import CallGraph, entry_points
 from ...ir.dialects.kernel import Function
+from ...ir.dialects.spirv.attributes import StorageClassAttr
 from ...ir.narrowing import is_memref_type
+from .allocations import MADE_ARRAYS
 from .arrays import views_of_arrays
 from .place import UpstreamPlace
 
@@ -67,8 +72,10 @@ def _passes_part(op: Operation) -> bool:
 def _is_part(value: SSAValue) -> bool:
     type_ = value.type
     assert is_memref_type(type_)
-    is_made = isinstance(value.owner, Operation) and value.owner.name in views_of_arrays()
-    return is_made or not type_.get_shape() or not isinstance(type_.layout, NoneAttr)
+    maker = value.owner.name if isinstance(value.owner, Operation) else ""
+    is_anywhere = maker in MADE_ARRAYS and not isinstance(type_.memory_space, StorageClassAttr)
+    is_plain = type_.get_shape() and isinstance(type_.layout, NoneAttr)
+    return maker in views_of_arrays() or is_anywhere or not is_plain
 
 
 def _inline(place: UpstreamPlace, callee: Any) -> list[tuple[Operation, Operation]]:

@@ -55,6 +55,11 @@ def _loops(x: np.ndarray, n: np.ndarray) -> tuple[list[Any], list[Any]]:
     return flat(x[::2].sum(), x[::2].prod() + 0, table, x[:3] * 2, x[6]), [n[2] if n[0] < 3 else n[3], 9]
 
 
+def _passed(x: np.ndarray, n: np.ndarray) -> tuple[list[Any], list[Any]]:
+    products = x * np.arange(1, 9)
+    return flat(products[4:], products.sum()), []
+
+
 MEMORY: dict[str, Case] = {
     "views": Case(
         _HEAD
@@ -153,6 +158,69 @@ MEMORY: dict[str, Case] = {
     %s = arith.addf %u, %v : f32
     func.return %s : f32
   }}
+""",
+    ),
+    "passed": Case(
+        _HEAD
+        + f"""
+    %own = memref.alloca() : memref<2x4xf32>
+    %cell = memref.alloca() : memref<f32>
+    %table = memref.get_global @weights : memref<2x4xf32>
+    %shared = memref.alloc() : memref<2x4xf32>
+    func.call @fill(%own, %x, %first) : (memref<2x4xf32>, memref<?xf32>, index) -> ()
+    func.call @fill(%shared, %x, %first) : (memref<2x4xf32>, memref<?xf32>, index) -> ()
+    func.call @products(%own, %table, %shared, %cell)
+      : (memref<2x4xf32>, memref<2x4xf32>, memref<2x4xf32>, memref<f32>) -> ()
+    scf.for %j = %c0 to %c4 step %c1 {{
+      %v = memref.load %shared[%c1, %j] : memref<2x4xf32>
+      memref.store %v, %row[%j] : {_ROW}
+    }}
+    %sum = memref.load %cell[] : memref<f32>
+    memref.store %sum, %row[%c4] : {_ROW}
+""",
+        _passed,
+        tail="""
+  memref.global "private" constant @weights : memref<2x4xf32> = dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]>
+  func.func @fill(%to: memref<2x4xf32>, %x: memref<?xf32>, %first: index) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c4 = arith.constant 4 : index
+    scf.for %i = %c0 to %c2 step %c1 {
+      %start = arith.muli %i, %c4 : index
+      %begin = arith.addi %first, %start : index
+      scf.for %j = %c0 to %c4 step %c1 {
+        %at = arith.addi %begin, %j : index
+        %v = memref.load %x[%at] : memref<?xf32>
+        memref.store %v, %to[%i, %j] : memref<2x4xf32>
+      }
+    }
+    func.return
+  }
+  func.func @products(%a: memref<2x4xf32>, %b: memref<2x4xf32>, %to: memref<2x4xf32>, %sum: memref<f32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c4 = arith.constant 4 : index
+    %zero = arith.constant 0.0 : f32
+    memref.store %zero, %sum[] : memref<f32>
+    scf.for %i = %c0 to %c2 step %c1 {
+      scf.for %j = %c0 to %c4 step %c1 {
+        %u = memref.load %a[%i, %j] : memref<2x4xf32>
+        %v = memref.load %b[%i, %j] : memref<2x4xf32>
+        %p = arith.mulf %u, %v : f32
+        memref.store %p, %to[%i, %j] : memref<2x4xf32>
+        func.call @add(%sum, %p) : (memref<f32>, f32) -> ()
+      }
+    }
+    func.return
+  }
+  func.func @add(%to: memref<f32>, %v: f32) {
+    %old = memref.load %to[] : memref<f32>
+    %new = arith.addf %old, %v : f32
+    memref.store %new, %to[] : memref<f32>
+    func.return
+  }
 """,
     ),
     "updates": Case(
