@@ -9,16 +9,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from .upstream_lines import Scope
-from .upstream_nodes import Block, Choice, Count, Repeat, Values
-from .upstream_operations import Operations, P, Y
-from .upstream_types import F32, I32, INDEX, TRUTH, Kind, integer_test
+from .upstream_nodes import Block, Call, Choice, Count, Function, Parallel, Region, Repeat, Values
+from .upstream_operations import Operations, P, W, X, Y
+from .upstream_types import BITS, F32, I32, INDEX, TRUTH, Kind, integer_operation, integer_test
 
 _DEEPEST = 3
 """How many loops and branches are inside each other."""
+_SHARED = {"%i": "index", **{array.name: array.kind for array in (X, W, P)}}
+"""Parameters of every function, by the names that the kernel has for what it gives them."""
 
 
 class UpstreamGenerator(Operations):
-    """Writes loops and branches."""
+    """Writes loops, branches and calls."""
+
+    def __init__(self, seed: int, types: Sequence[str]) -> None:
+        super().__init__(seed, types)
+        self.functions: list[tuple[Function, Sequence[Kind]]] = []
+        """With the types of the parameters that are not `_SHARED`."""
 
     def block(self, scope: Scope, count: int) -> None:
         """Adds some parts."""
@@ -31,6 +38,12 @@ class UpstreamGenerator(Operations):
                 self._count_up(scope)
             elif choice < 0.25:
                 self._repeat(scope)
+            elif choice < 0.27:
+                self._region(scope)
+            elif choice < 0.29:
+                self._parallel(scope)
+            elif choice < 0.32:
+                self._call(scope)
             else:
                 self.line(scope)
 
@@ -65,22 +78,74 @@ class UpstreamGenerator(Operations):
     def _declare(self, scope: Scope, values: Values) -> None:
         scope.names += zip(values.names, values.kinds, strict=True)
 
+    def _limits(self, scope: Scope, kind: Kind) -> tuple[str, str, str]:
+        """Returns where a few rounds begin, what they stay below, and their step."""
+        pick = self.random
+        most = (1 << (BITS[kind.element] - 1)) - 1
+        start = pick.choice((0, 0, 0, 1, -3, 5, most - 20))
+        begin = self.constant(scope, kind, start)
+        step = self.constant(scope, kind, pick.choice((1, 1, 2, 3)))
+        if pick.random() < 0.3:
+            one = self.constant(scope, kind, 1)
+            step = self.binary(scope, kind, "addi", self.masked(scope, kind, 3), one)
+        if pick.random() < 0.5:
+            return begin, self.constant(scope, kind, start + pick.choice((0, 1, 2, 3, 5, 8))), step
+        return (
+            begin,
+            self.binary(scope, kind, "addi", self.masked(scope, kind, pick.choice((3, 7))), begin),
+            step,
+        )
+
     def _count_up(self, scope: Scope) -> None:
         pick = self.random
-        kind = pick.choice((INDEX, INDEX, I32))
-        start = pick.choice((0, 0, 0, 1, -3, 5, 2**31 - 20))
-        begin, step = self.constant(scope, kind, start), self.constant(scope, kind, pick.choice((1, 1, 2, 3)))
-        if pick.random() < 0.5:
-            end = self.constant(scope, kind, start + pick.choice((0, 1, 2, 3, 5, 8)))
-        else:
-            end = self.binary(scope, kind, "addi", self.masked(scope, kind, pick.choice((3, 7))), begin)
-        results = self._new(self._some_kinds())
+        kind = pick.choice((INDEX, INDEX, *(Kind(name) for name in self.integers if name != "i1")))
+        limits, results = self._limits(scope, kind), self._new(self._some_kinds())
         first, carried, counter = self._values(scope, results.kinds), self._new(results.kinds), self.name()
         inner = scope.inner([(counter, kind), *zip(carried.names, carried.kinds, strict=True)])
         self.block(inner, pick.randrange(1, 6))
         body = Block(inner.nodes, self._values(inner, results.kinds))
-        scope.nodes.append(Count(results, counter, kind, (begin, end, step), carried, first, body))
+        scope.nodes.append(Count(results, counter, kind, limits, carried, first, body))
         self._declare(scope, results)
+
+    def _region(self, scope: Scope) -> None:
+        inner, results = scope.inner(), self._new(self._some_kinds())
+        self.block(inner, self.random.randrange(5))
+        scope.nodes.append(Region(results, Block(inner.nodes, self._values(inner, results.kinds))))
+        self._declare(scope, results)
+
+    def _parallel(self, scope: Scope) -> None:
+        pick = self.random
+        kind, operation = Kind(pick.choice(self.integers)), pick.choice(("addi", "xori", "maxsi", "minui"))
+        limits = [self._limits(scope, INDEX) for _ in range(pick.choice((1, 1, 2)))]
+        counters, first, result = [self.name() for _ in limits], self.value(scope, kind), self.name()
+        inner = scope.inner([(counter, INDEX) for counter in counters], by=len(limits))
+        self.block(inner, pick.randrange(4))
+        body, combine = (
+            Block(inner.nodes, [self.value(inner, kind)]),
+            integer_operation(operation, kind.element),
+        )
+        scope.nodes.append(
+            Parallel(result, counters, limits, first, body, kind, combine, f"arith.{operation}")
+        )
+        scope.names.append((result, kind))
+
+    def _call(self, scope: Scope) -> None:
+        """Adds a call of a function that is there already, or of a new one."""
+        if not self.functions or self.random.random() < 0.5:
+            self._add_function(scope.depth + 1)
+        function, kinds = self.random.choice(self.functions)
+        results = self._new(function.kinds)
+        scope.nodes.append(Call(results, function, [*_SHARED, *self._values(scope, kinds)]))
+        self._declare(scope, results)
+
+    def _add_function(self, depth: int) -> None:
+        own, results = self._new(self._some_kinds()), self._some_kinds()
+        parameters = Values([*_SHARED, *own.names], [*_SHARED.values(), *own.kinds])
+        inner = Scope([("%i", INDEX), *zip(own.names, own.kinds, strict=True)], depth, is_flat=True)
+        self.block(inner, self.random.randrange(1, 6))
+        body = Block(inner.nodes, self._values(inner, results))
+        function = Function(f"f{len(self.functions)}", parameters, results, body)
+        self.functions.append((function, own.kinds))
 
     def _repeat(self, scope: Scope) -> None:
         """Adds a loop that a counter ends, wherever it is among the values."""

@@ -180,7 +180,7 @@ class Lines:
         name = self.name()
 
         def run(item: Item) -> None:
-            item.values[name] = int(item.memory[array.name][tuple(item.given(places))])
+            item.values[name] = int(item.values[array.name][tuple(item.given(places))])
 
         scope.nodes.append(Operation(f"{name} = memref.load {array.element(places)}", run))
         scope.names.append((name, I32))
@@ -190,6 +190,6 @@ class Lines:
         """Adds a store."""
 
         def run(item: Item) -> None:
-            item.memory[array.name][tuple(item.given(places))] = item.values[value]
+            item.values[array.name][tuple(item.given(places))] = item.values[value]
 
         scope.nodes.append(Operation(f"memref.store {value}, {array.element(places)}", run))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, Protocol
 
 from .upstream_types import Kind, NotSpecifiedError
@@ -20,9 +21,7 @@ class Item:
     """A work-item."""
 
     values: dict[str, Any]
-    """By name."""
-    memory: dict[str, Any]
-    """What it may read and write, by the name of the array."""
+    """By name, arrays too."""
     steps: int = 0
 
     def run(self, nodes: Iterable[Node]) -> None:
@@ -88,7 +87,7 @@ class Values:
     """Names of values and their types."""
 
     names: list[str] = field(default_factory=list[str])
-    kinds: list[Kind] = field(default_factory=list[Kind])
+    kinds: Sequence[Kind | str] = ()
 
     def declared(self) -> str:
         """Returns them as a block takes them."""
@@ -101,7 +100,7 @@ class Values:
 
     def types(self) -> str:
         """Returns their types, separated by commas."""
-        return ", ".join(map(str, self.kinds))
+        return _types(self.kinds)
 
     def after(self, word: str, names: Sequence[str]) -> str:
         """Returns a word with other values of the same types behind it."""
@@ -255,9 +254,108 @@ class Repeat:
         ]
 
 
+@dataclass
+class Region:
+    """`scf.execute_region`."""
+
+    results: Values
+    body: Block
+
+    def run(self, item: Item) -> None:
+        """Executes it once."""
+        item.take(self.results.names, self.body.run(item))
+
+    def lines(self) -> list[str]:
+        """Returns its text."""
+        arrow = f" -> ({self.results.types()})" if self.results.names else ""
+        body = self.body.lines(self.results.after("scf.yield", self.body.passed))
+        return [f"{self.results.result()}scf.execute_region{arrow} {{", *_indented(body), "}"]
+
+
+@dataclass
+class Parallel:
+    """`scf.parallel`, whose rounds give a number each."""
+
+    result: str
+    counters: list[str]
+    limits: list[tuple[str, str, str]]
+    """Of each counter where it begins, what it stays below, and its step."""
+    first: str
+    body: Block
+    kind: Kind
+    """Of the numbers."""
+    combine: Callable[[Any, Any], Any]
+    operation: str
+    """What does the same in the text."""
+
+    def run(self, item: Item) -> None:
+        """Executes the rounds in C order."""
+        total = item.values[self.first]
+        for counts in product(*(range(*item.given(limits)) for limits in self.limits)):
+            item.take(self.counters, counts)
+            total = self.combine(total, *self.body.run(item))
+        item.values[self.result] = total
+
+    def lines(self) -> list[str]:
+        """Returns its text."""
+        begin, end, step = (f"({', '.join(part)})" for part in zip(*self.limits, strict=True))
+        head = f"{self.result} = scf.parallel ({', '.join(self.counters)}) = {begin} to {end} step {step}"
+        left, right, whole = (f"{self.result}_{part}" for part in ("left", "right", "whole"))
+        return [
+            f"{head} init ({self.first}) -> {self.kind} {{",
+            *_indented(self.body.lines(f"scf.reduce({self.body.passed[0]} : {self.kind}) {{")),
+            f"  ^bb0({left}: {self.kind}, {right}: {self.kind}):",
+            f"    {whole} = {self.operation} {left}, {right} : {self.kind}",
+            f"    scf.reduce.return {whole} : {self.kind}",
+            "  }",
+            "}",
+        ]
+
+
+@dataclass
+class Function:
+    """A function beside the kernel, whose values have names of their own."""
+
+    name: str
+    parameters: Values
+    kinds: list[Kind]
+    """Of its results."""
+    body: Block
+
+    def lines(self) -> list[str]:
+        """Returns its text."""
+        end = Values(kinds=self.kinds).after("func.return", self.body.passed)
+        head = f"func.func private @{self.name}{self.parameters.declared()} -> ({_types(self.kinds)}) {{"
+        return [head, *self.body.lines(end), "}"]
+
+
+@dataclass
+class Call:
+    """A call of a function."""
+
+    results: Values
+    function: Function
+    arguments: list[str]
+
+    def run(self, item: Item) -> None:
+        """Executes the function."""
+        item.take(self.function.parameters.names, item.given(self.arguments))
+        item.take(self.results.names, self.function.body.run(item))
+
+    def lines(self) -> list[str]:
+        """Returns its text."""
+        call = f"func.call @{self.function.name}({', '.join(self.arguments)})"
+        types = f"({self.function.parameters.types()}) -> ({self.results.types()})"
+        return [f"{self.results.result()}{call} : {types}"]
+
+
 def lines_of(nodes: Iterable[Node]) -> list[str]:
     """Returns the text of some parts."""
     return [line for node in nodes for line in node.lines()]
+
+
+def _types(kinds: Iterable[Kind | str]) -> str:
+    return ", ".join(map(str, kinds))
 
 
 def _indented(lines: Iterable[str]) -> list[str]:

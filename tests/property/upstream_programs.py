@@ -57,6 +57,7 @@ class UpstreamProgram:
                 *(line if line.startswith("^") else f"  {line}" for line in lines_of(scope.nodes)),
                 "  gpu.return",
                 "}",
+                *lines_of(function for function, _ in generator.functions),
                 "}",
             ]
         )
@@ -74,8 +75,8 @@ class UpstreamProgram:
         y = np.zeros(Y.shape, np.int32)
         with np.errstate(all="ignore"), patch.dict(BITS, index=index_bits):
             for i in range(ITEMS):
-                memory = {X.name: x, W.name: w, Y.name: y, P.name: np.zeros(P.shape, np.int32)}
-                Item({"%i": i, "%k": k}, memory).run(self._nodes)
+                arrays = {X.name: x, W.name: w, Y.name: y, P.name: np.zeros(P.shape, np.int32)}
+                Item({"%i": i, "%k": k} | arrays).run(self._nodes)
         return w, y
 
     def check(self, devices: Sequence[lp.Device | None]) -> None:
