@@ -69,10 +69,8 @@ def _manifest_paths() -> Iterator[tuple[Path, str]]:
 def _paths_named_by(variable: str) -> Iterator[tuple[Path, str]]:
     for entry in filter(None, os.environ.get(variable, "").split(os.pathsep)):
         path = Path(entry)
-        if path.is_dir():
-            yield from ((item, variable) for item in sorted(path.glob("*.json")))
-        else:
-            yield path, variable
+        inside = sorted(path.glob("*.json")) if path.is_dir() else []
+        yield from ((item, variable) for item in inside or [path])
 
 
 def shadowed_manifests() -> tuple[DriverManifest, ...]:
@@ -97,6 +95,8 @@ def _read_manifest(path: Path, origin: str) -> DriverManifest:
     def record(library: str = "", problem: str = "") -> DriverManifest:
         return DriverManifest(path=path, origin=origin, library=library, problem=problem)
 
+    if path.is_dir():
+        return record(problem="this folder has no manifest (*.json)")
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -138,7 +138,7 @@ def misleading_variables() -> list[str]:
     found: list[str] = []
     for name in filter(os.environ.get, _MANIFEST_VARIABLES):
         named = [_read_manifest(path, origin) for path, origin in _paths_named_by(name)]
-        if not named or not all(manifest.problem for manifest in named):
+        if not all(manifest.problem for manifest in named):
             break
         found.append(name)
     return found

@@ -79,6 +79,13 @@ def test_every_variable_that_is_in_the_way_is_named_at_once() -> None:
     assert "\n  unset VK_DRIVER_FILES\n  unset VK_ICD_FILENAMES\n" in done.stdout
 
 
+def test_a_variable_that_names_an_empty_folder_is_to_be_unset(tmp_path: Path) -> None:
+    require_loader()
+    done = run(VK_DRIVER_FILES=str(tmp_path), LAPILLI_SWIFTSHADER="")
+    assert f"!!  driver {tmp_path}: this folder has no manifest (*.json)" in done.stdout
+    assert "\n  unset VK_DRIVER_FILES\n" in done.stdout
+
+
 def test_piped_output_has_neither_colours_nor_boxes() -> None:
     done = run(VK_DRIVER_FILES="/nowhere/icd.json", LAPILLI_SWIFTSHADER="", FORCE_COLOR="")
     assert "\x1b" not in done.stdout
