@@ -70,8 +70,7 @@ def neighbour_remainder(
 def _is_near(left: Scalar, offset: int) -> bool:
     """Whether a number that may be below 0 is a few steps below one that is not."""
     assert left.bounds is not None
-    low, high = left.bounds
-    return low - offset >= 0 and high - offset <= left.type.maximum and -offset in _STEPS
+    return left.bounds[0] - offset >= 0 and -offset in _STEPS
 
 
 def _apart(value: SSAValue) -> tuple[SSAValue, int]:

@@ -25,6 +25,7 @@ def change(boards: lp.Array[Board], places: lp.In[lp.i32x2]):
     row = board.pairs[i]
     board.pairs[i, 0] = row[j] * 2
     board.marks[j] = row[(j + 1) % 3].x
+    board.pairs[1 - i] = row
     boards[n] = board
 
 
@@ -36,6 +37,7 @@ def changed(board: np.void, i: int, j: int, n: int) -> None:
     row = pairs[i].copy()
     pairs[i, 0] = row[j] * 2
     board["marks"][j] = row[(j + 1) % 3, 0]
+    pairs[1 - i] = row
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])

@@ -49,6 +49,19 @@ def of_a_helper(x: lp.Array[lp.f32], y: lp.Array[lp.f32]):
     y[i] = swap(x[i])
 
 
+def wait():
+    lp.barrier()
+
+
+@lp.kernel(local_size=64, opt_level=0)
+def around_a_helper(out: lp.Out[lp.f32], x: lp.In[lp.f32]):
+    i = lp.global_id(0)
+    out[i] = 0.0
+    wait()
+    if i % 2 == 0:
+        out[i ^ 1] = x[i]
+
+
 @lp.kernel(local_size=64)
 def of_a_group(x: lp.Array[lp.f32], y: lp.Array[lp.f32]):
     i = lp.global_id(0)
@@ -68,6 +81,7 @@ COHERENT = {
     written_twice: {"out"},
     read_first: set(),
     of_a_helper: set(),
+    around_a_helper: {"out"},
     of_a_group: set(),
     through_a_fence: {"y", "flag"},
 }

@@ -86,6 +86,22 @@ def test_the_same_bits_as_signed_and_as_unsigned_numbers(device, divisor):
 
 
 @lp.kernel
+def below_zero(out: lp.Out[lp.i32, 2]):
+    k = lp.global_id(0) % 50 * -3
+    n = out.shape[1]
+    out[lp.global_id(0), 0] = (k + 1) % n
+    out[lp.global_id(0), 1] = k % n
+
+
+@pytest.mark.parametrize("divisor", [2, 5, 7])
+def test_numbers_far_below_zero(device, divisor):
+    out = lp.zeros((50, divisor), lp.i32, device=device)
+    below_zero[50](out)
+    k = np.arange(50) * -3
+    np.testing.assert_array_equal(out.numpy()[:, :2], np.stack([k + 1, k], axis=-1) % divisor)
+
+
+@lp.kernel
 def of_rounds(n: lp.i32, m: lp.i32, out: lp.Out[lp.i32]):
     total = 0
     for k in range(n):

@@ -22,14 +22,17 @@ def totals(x: lp.In[lp.f32], out: lp.Out[lp.f32, 2]):
     out[i, 1] = sum((x[0] > 0, x[i] > 1, x[i] > 2)) + 10 * sum((x[i] > 2,))
     out[i, 2] = sum(v) + sum(row)
     out[i, 3] = sum((v, v)).z
+    count = sum((x[i] > 1,))  # a number, and no bool
+    count += 5
+    out[i, 4] = count
 
 
 def test_sums(device):
     x = np.array([1.5, 0.5, 3.0, 4.0], np.float32)
-    out = lp.zeros((4, 4), device=device)
+    out = lp.zeros((4, 5), device=device)
     totals[4](lp.asarray(x, device=device), out)
     counts = [sum((True, bool(a > 1), bool(a > 2))) + 10 * bool(a > 2) for a in x]
-    expected = np.stack([17 + x, np.float32(counts), 9 + 2 * x, 2 * x], axis=1)
+    expected = np.stack([17 + x, np.float32(counts), 9 + 2 * x, 2 * x, 5 + (x > 1)], axis=1)
     np.testing.assert_array_equal(out.numpy(), expected)
 
 
@@ -131,6 +134,29 @@ def test_loops_backwards(device):
             {0: 99, 1: 0, 2: 0, 3: 2}[i],
             3210,
         ]
+
+
+def from_end(first, stop):
+    return reversed(range(first, stop))
+
+
+@lp.kernel
+def unsigned_and_handed_over(out: lp.Out[lp.i32, 2]):
+    i = lp.global_id(0)
+    down, over = lp.u32(0), 0
+    for u in reversed(range(lp.u32(4), lp.u32(i), -1)):
+        down = down * 10 + u
+    for k in from_end(i, 4):
+        over = over * 10 + k
+    out[i, 0] = lp.i32(down)
+    out[i, 1] = over
+
+
+def test_unsigned_numbers_and_ranges_of_helpers_backwards(device):
+    out = lp.zeros((6, 2), lp.i32, device=device)
+    unsigned_and_handed_over[6](out)
+    expected = [[digits(reversed(range(4, i, -1))), digits(reversed(range(i, 4)))] for i in range(6)]
+    assert out.numpy().tolist() == expected
 
 
 @lp.kernel

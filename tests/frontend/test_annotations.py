@@ -76,7 +76,7 @@ def test_every_kind_of_parameter(load: Load, future: bool) -> None:
 
 @pytest.mark.parametrize("future", [False, True])
 def test_quoted_annotations(load: Load, future: bool) -> None:
-    assert types_of(load("def k(a: 'f32', x: \"In[f32, 2]\"): pass", future=future)) == ["f32", "In[f32, 2]"]
+    assert types_of(load("def k(a: ' f32', x: \"In[f32, 2]\"): pass", future=future)) == ["f32", "In[f32, 2]"]
 
 
 def test_access_follows_the_annotation(load: Load) -> None:

@@ -57,6 +57,14 @@ def test_an_assignment_with_an_operator():
     assert len(warned(scaled)) == 1
 
 
+def test_a_parameter_of_the_same_name():
+    @lp.kernel
+    def hiding(x: lp.Array[lp.f32], WEIGHTS: lp.In[lp.f64]):
+        x[0] = lp.f32(x[0] * WEIGHTS[0])
+
+    assert warned(hiding) == []
+
+
 def test_what_is_meant_or_narrow():
     @lp.kernel
     def quiet(x: lp.Array[lp.f32], y: lp.Array[lp.f64]):
