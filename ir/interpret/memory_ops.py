@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -46,6 +48,13 @@ def dim(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
     """Returns an extent of an array."""
     array: ArrayRef = operands[0]
     return (frame.full(np.int64(array.shape[int(operands[1][frame.lanes[0]])])),)
+
+
+@handles("memref.collapse_shape")
+def collapse_shape(frame: Frame, op: Operation, operands: list[Any]) -> Sequence[Any]:
+    """Sees an array as one of one dimension, the only one that this makes in kernel-level IR."""
+    array: ArrayRef = operands[0]
+    return (replace(array, shape=(prod(array.shape),)),)
 
 
 @handles("kernel.load_field")

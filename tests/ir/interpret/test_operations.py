@@ -97,6 +97,18 @@ memref.store %v, %y[%i] : memref<?xi32>""".replace("TILE", SHARED)
     assert "index 1 is out of range of shared array 'arg1', of length 1" in str(caught.value)
 
 
+def test_an_array_is_seen_in_c_order(run_ir):
+    x, y = np.arange(12, dtype=np.int32).reshape(3, 4), np.zeros(12, np.int32)
+    body = """%f = memref.collapse_shape %x [[0, 1]] : memref<?x?xi32> into memref<?xi32>
+%v = memref.load %f[%i] : memref<?xi32>
+memref.store %v, %y[%i] : memref<?xi32>"""
+    parameters = "%x: memref<?x?xi32>, %y: memref<?xi32>"
+    run_ir(body, x, y, parameters=parameters, n=12)
+    assert y.tolist() == list(range(12))
+    with pytest.raises(lp.KernelTrap):
+        run_ir(body, x[:2], y, parameters=parameters, n=12)
+
+
 def test_a_shared_array_of_a_helper_is_undefined_at_every_call(run_ir):
     y = np.zeros(2, np.int32)
     helper = f"""func.func @f(%n: i32, %store: i1) -> i32 {{
