@@ -8,15 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .upstream_lines import Scope
+from .upstream_lines import Array, Scope
 from .upstream_nodes import Block, Call, Choice, Count, Function, Parallel, Region, Repeat, Values
-from .upstream_operations import Operations, P, W, X, Y
+from .upstream_operations import Operations, Y
 from .upstream_types import BITS, F32, I32, INDEX, TRUTH, Kind, integer_operation, integer_test
 
 _DEEPEST = 3
 """How many loops and branches are inside each other."""
-_SHARED = {"%i": "index", **{array.name: array.kind for array in (X, W, P)}}
-"""Parameters of every function, by the names that the kernel has for what it gives them."""
 
 
 class UpstreamGenerator(Operations):
@@ -24,8 +22,8 @@ class UpstreamGenerator(Operations):
 
     def __init__(self, seed: int, types: Sequence[str]) -> None:
         super().__init__(seed, types)
-        self.functions: list[tuple[Function, Sequence[Kind]]] = []
-        """With the types of the parameters that are not `_SHARED`."""
+        self.functions: list[tuple[Function, Sequence[Array], Sequence[Kind]]] = []
+        """With the arrays that they take, by the names that the kernel has for them, and the types of what else."""
 
     def block(self, scope: Scope, count: int) -> None:
         """Adds some parts."""
@@ -90,11 +88,8 @@ class UpstreamGenerator(Operations):
             step = self.binary(scope, kind, "addi", self.masked(scope, kind, 3), one)
         if pick.random() < 0.5:
             return begin, self.constant(scope, kind, start + pick.choice((0, 1, 2, 3, 5, 8))), step
-        return (
-            begin,
-            self.binary(scope, kind, "addi", self.masked(scope, kind, pick.choice((3, 7))), begin),
-            step,
-        )
+        length = self.masked(scope, kind, pick.choice((3, 7)))
+        return begin, self.binary(scope, kind, "addi", length, begin), step
 
     def _count_up(self, scope: Scope) -> None:
         pick = self.random
@@ -120,10 +115,8 @@ class UpstreamGenerator(Operations):
         counters, first, result = [self.name() for _ in limits], self.value(scope, kind), self.name()
         inner = scope.inner([(counter, INDEX) for counter in counters], by=len(limits))
         self.block(inner, pick.randrange(4))
-        body, combine = (
-            Block(inner.nodes, [self.value(inner, kind)]),
-            integer_operation(operation, kind.element),
-        )
+        body = Block(inner.nodes, [self.value(inner, kind)])
+        combine = integer_operation(operation, kind.element)
         scope.nodes.append(
             Parallel(result, counters, limits, first, body, kind, combine, f"arith.{operation}")
         )
@@ -131,21 +124,29 @@ class UpstreamGenerator(Operations):
 
     def _call(self, scope: Scope) -> None:
         """Adds a call of a function that is there already, or of a new one."""
-        if not self.functions or self.random.random() < 0.5:
-            self._add_function(scope.depth + 1)
-        function, kinds = self.random.choice(self.functions)
+        known = [item for item in self.functions if set(item[1]) <= set(scope.arrays)]
+        if not known or self.random.random() < 0.5:
+            known = [self._add_function(scope)]
+        function, arrays, kinds = self.random.choice(known)
         results = self._new(function.kinds)
-        scope.nodes.append(Call(results, function, [*_SHARED, *self._values(scope, kinds)]))
+        arguments = ["%i", *(array.name for array in arrays), *self._values(scope, kinds)]
+        scope.nodes.append(Call(results, function, arguments))
         self._declare(scope, results)
 
-    def _add_function(self, depth: int) -> None:
+    def _add_function(self, scope: Scope) -> tuple[Function, Sequence[Array], Sequence[Kind]]:
         own, results = self._new(self._some_kinds()), self._some_kinds()
-        parameters = Values([*_SHARED, *own.names], [*_SHARED.values(), *own.kinds])
-        inner = Scope([("%i", INDEX), *zip(own.names, own.kinds, strict=True)], depth, is_flat=True)
+        arrays = [array for array in scope.arrays if self.random.random() < 0.5]
+        parameters = Values(
+            ["%i", *(array.name for array in arrays), *own.names],
+            [INDEX, *(array.kind for array in arrays), *own.kinds],
+        )
+        names = [("%i", INDEX), *zip(own.names, own.kinds, strict=True)]
+        inner = Scope(names, arrays, scope.depth + 1, is_flat=True)
         self.block(inner, self.random.randrange(1, 6))
         body = Block(inner.nodes, self._values(inner, results))
-        function = Function(f"f{len(self.functions)}", parameters, results, body)
-        self.functions.append((function, own.kinds))
+        made = Function(f"f{len(self.functions)}", parameters, results, body), arrays, own.kinds
+        self.functions.append(made)
+        return made
 
     def _repeat(self, scope: Scope) -> None:
         """Adds a loop that a counter ends, wherever it is among the values."""
@@ -153,29 +154,30 @@ class UpstreamGenerator(Operations):
         kind = Kind(pick.choice([name for name in self.integers if name != "i1"]))
         carried = self._new([kind, *self._some_kinds()])
         counter = carried.names[0]
-        start = self.constant(scope, kind, pick.choice((0, 0, 0, -2, 3)))
+        goes_up = pick.random() < 0.7
+        start = self.constant(scope, kind, pick.choice((0, 0, 0, -2, 3) if goes_up else (4, 7, 9, -2)))
         first = [start, *self._values(scope, carried.kinds[1:])]
         inner = scope.inner(list(zip(carried.names, carried.kinds, strict=True)), by=2, is_flat=bool(label))
         self.block(inner, pick.randrange(3))
-        test = self._ends(inner, kind, counter)
+        test = self._ends(inner, kind, counter, goes_up=goes_up)
         chosen = self._passed(inner, carried)
         before = Block(inner.nodes, [name for name, _ in chosen])
         passed, results = (self._new([kind for _, kind in chosen]) for _ in range(2))
         known = inner.names if label else scope.names  # blocks of `cf` see what those above them computed
-        around = Scope(known, scope.depth + 1, is_flat=bool(label))
+        around = Scope(known, scope.arrays, scope.depth + 1, is_flat=bool(label))
         around.names += zip(passed.names, passed.kinds, strict=True)
         self.block(around, pick.randrange(5))
-        one = self.constant(around, kind, 1)
-        following = self.binary(around, kind, "addi", passed.names[before.passed.index(counter)], one)
+        step, count = self.constant(around, kind, pick.choice((1, 1, 2))), before.passed.index(counter)
+        following = self.binary(around, kind, "addi" if goes_up else "subi", passed.names[count], step)
         body = Block(around.nodes, [following, *self._values(around, carried.kinds[1:])])
         scope.nodes.append(Repeat(results, carried, first, test, before, passed, body, label))
         self._declare(scope, results)
 
-    def _ends(self, scope: Scope, kind: Kind, counter: str) -> str:
+    def _ends(self, scope: Scope, kind: Kind, counter: str, *, goes_up: bool) -> str:
         """Returns a test that holds for a few rounds, or fewer."""
         pick = self.random
-        limit = self.constant(scope, kind, pick.choice((1, 3, 4, 7)))
-        test = pick.choice(("slt", "slt", "ult", "sle"))
+        limit = self.constant(scope, kind, pick.choice((1, 3, 4, 7) if goes_up else (0, 1, 2, -3)))
+        test = pick.choice(("slt", "slt", "ult", "sle", "ne") if goes_up else ("sgt", "sge", "ugt", "ne"))
         text = f"arith.cmpi {test}, {counter}, {limit} : {kind}"
         found = self.compute(scope, TRUTH, text, integer_test(test, kind.element), (counter, limit))
         if pick.random() < 0.4:
@@ -192,12 +194,6 @@ class UpstreamGenerator(Operations):
         if pick.random() < 0.3:
             passed = [item for item in passed if item[0] == carried.names[0] or pick.random() < 0.6]
         return passed
-
-    def fill_private(self, scope: Scope) -> None:
-        """Adds stores of numbers to all of a work-item's own array."""
-        for place in np.ndindex(P.shape):
-            places = [self.constant(scope, INDEX, index) for index in place]
-            self.store(scope, P, places, self.value(scope, I32))
 
     def keep(self, scope: Scope) -> list[Kind]:
         """Adds stores of some late values to the row of `y`; returns the types of their scalars."""

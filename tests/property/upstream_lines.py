@@ -27,23 +27,19 @@ _LARGE = (65535.0, 16777216.0, 2147483648.0, -2147483648.0, 4294967040.0, 1e19, 
 
 
 class Array(NamedTuple):
-    """An array of i32."""
+    """An array."""
 
     name: str
     shape: tuple[int, ...]
     """Of which an extent that indexes are masked for is a power of two."""
-    extents: str
-    """As its type has them."""
+    kind: str
+    """Its type."""
+    element: Kind = I32
 
     def __str__(self) -> str:
         return f"{self.name}: {self.kind}"
 
-    @property
-    def kind(self) -> str:
-        """Its type."""
-        return f"memref<{self.extents}xi32>"
-
-    def element(self, places: Sequence[str]) -> str:
+    def at(self, places: Sequence[str]) -> str:
         """Returns one of its elements as loads and stores have it."""
         return f"{self.name}[{', '.join(places)}] : {self.kind}"
 
@@ -53,17 +49,20 @@ class Scope:
 
     Args:
         names: the values from around.
+        arrays: what can be read and written.
         depth: of loops and branches around.
         is_flat: whether no region is around, so that blocks may branch.
     """
 
-    def __init__(self, names: Sequence[tuple[str, Kind]], depth: int = 0, *, is_flat: bool) -> None:
-        self.names, self.nodes = list(names), list[Node]()
+    def __init__(
+        self, names: Sequence[tuple[str, Kind]], arrays: Sequence[Array], depth: int = 0, *, is_flat: bool
+    ) -> None:
+        self.names, self.nodes, self.arrays = list(names), list[Node](), arrays
         self.depth, self.is_flat = depth, is_flat
 
     def inner(self, more: Sequence[tuple[str, Kind]] = (), *, by: int = 1, is_flat: bool = False) -> Scope:
         """Returns that of a block inside."""
-        return Scope([*self.names, *more], self.depth + by, is_flat=is_flat)
+        return Scope([*self.names, *more], self.arrays, self.depth + by, is_flat=is_flat)
 
 
 class Lines:
@@ -78,8 +77,8 @@ class Lines:
         self.random = pick = random.Random(seed)
         self.integers = [name for name in types if name not in FLOATS]
         self.floats = [name for name in types if name in FLOATS]
-        size = pick.choice((2, 3, 4))
-        vectors = [Kind(name, size) for name in pick.sample(list(types), 3)]
+        self.size = pick.choice((2, 3, 4))
+        vectors = [Kind(name, self.size) for name in pick.sample(list(types), 3)]
         self.kinds = [*map(Kind, types), *map(Kind, types), *vectors]
         self._count = 0
 
@@ -180,10 +179,11 @@ class Lines:
         name = self.name()
 
         def run(item: Item) -> None:
-            item.values[name] = int(item.values[array.name][tuple(item.given(places))])
+            found = item.values[array.name][tuple(item.given(places))]
+            item.values[name] = int(found) if array.element == I32 else found
 
-        scope.nodes.append(Operation(f"{name} = memref.load {array.element(places)}", run))
-        scope.names.append((name, I32))
+        scope.nodes.append(Operation(f"{name} = memref.load {array.at(places)}", run))
+        scope.names.append((name, array.element))
         return name
 
     def store(self, scope: Scope, array: Array, places: list[str], value: str) -> None:
@@ -192,4 +192,26 @@ class Lines:
         def run(item: Item) -> None:
             item.values[array.name][tuple(item.given(places))] = item.values[value]
 
-        scope.nodes.append(Operation(f"memref.store {value}, {array.element(places)}", run))
+        scope.nodes.append(Operation(f"memref.store {value}, {array.at(places)}", run))
+
+    def load_vector(self, scope: Scope, array: Array, places: list[str], kind: Kind) -> str:
+        """Adds a load of elements side by side."""
+        name = self.name()
+
+        def run(item: Item) -> None:
+            *outer, first = item.given(places)
+            row = item.values[array.name][tuple(outer)]
+            item.values[name] = tuple(int(number) for number in row[first : first + kind.size])
+
+        scope.nodes.append(Operation(f"{name} = vector.load {array.at(places)}, {kind}", run))
+        scope.names.append((name, kind))
+        return name
+
+    def store_vector(self, scope: Scope, array: Array, places: list[str], value: str, kind: Kind) -> None:
+        """Adds a store of elements side by side."""
+
+        def run(item: Item) -> None:
+            *outer, first = item.given(places)
+            item.values[array.name][tuple(outer)][first : first + kind.size] = item.values[value]
+
+        scope.nodes.append(Operation(f"vector.store {value}, {array.at(places)}, {kind}", run))

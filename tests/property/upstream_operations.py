@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import reduce
 
+import numpy as np
+
 from .upstream_lines import Array, Lines, Scope
 from .upstream_nodes import Item, Operation
 from .upstream_types import (
@@ -30,13 +32,13 @@ from .upstream_types import (
     unsigned,
 )
 
-X = Array("%x", (16,), "?")
+X = Array("%x", (16,), "memref<?xi32>")
 """What all work-items read."""
-W = Array("%w", (16, 8), "?x?")
+W = Array("%w", (16, 8), "memref<?x?xi32>")
 """Each work-item reads and writes a row."""
-P = Array("%p", (2, 4), "2x4")
-"""A work-item's own."""
-Y = Array("%y", (16, 10), "?x?")
+ROW = Array("%row", (8,), "memref<8xi32, strided<[1], offset: ?>>")
+"""A view of that row."""
+Y = Array("%y", (16, 10), "memref<?x?xi32>")
 """The results, a row of each work-item."""
 
 
@@ -52,7 +54,8 @@ class Operations(Lines):
                 self.compute(scope, kind, text, lambda *values: values, parts)
 
     def _unknown(self, scope: Scope, element: str) -> str:
-        value = self.load(scope, *self._place(scope, self.random.choice((X, W))))
+        array = self.random.choice((X, W))
+        value = self.load(scope, array, self._place(scope, array))
         if element == "i32":
             return value
         if element not in FLOATS:
@@ -70,7 +73,7 @@ class Operations(Lines):
             self._convert(scope, kind)
         elif family < 5:
             self._select(scope, kind, pick.choice((TRUTH, kind.of("i1"))))
-        elif family < 7:
+        elif family < 7 and scope.arrays:
             self._access(scope)
         elif family < 9 and kind.size:
             self._of_vector(scope, kind)
@@ -227,14 +230,43 @@ class Operations(Lines):
 
     def _access(self, scope: Scope) -> None:
         """Adds a load or a store."""
-        array, places = self._place(scope, self.random.choice((X, W, P)))
-        if array is X or self.random.random() < 0.5:
+        array, is_load = self.random.choice(scope.arrays), self.random.random() < 0.5
+        if array.element == I32 and self.random.random() < 0.2:
+            kind, places = Kind("i32", self.size), self._place(scope, array, is_vector=True)
+            if array is X or is_load:
+                self.load_vector(scope, array, places, kind)
+            else:
+                self.store_vector(scope, array, places, self.value(scope, kind), kind)
+            return
+        places = self._place(scope, array)
+        if array is X or is_load:
             self.load(scope, array, places)
         else:
-            self.store(scope, array, places, self.value(scope, I32))
+            self.store(scope, array, places, self.value(scope, array.element))
 
-    def _place(self, scope: Scope, array: Array) -> tuple[Array, list[str]]:
-        """Returns an array, and which element: of `W` one of the work-item's own row."""
+    def _place(self, scope: Scope, array: Array, *, is_vector: bool = False) -> list[str]:
+        """Returns where an element is, or a vector of up to half a row: of `W` in the work-item's own row."""
         places = ["%i"] if array is W else []
-        places += [self.masked(scope, INDEX, extent - 1) for extent in array.shape[len(places) :]]
-        return array, places
+        extents = list(array.shape[len(places) :])
+        if is_vector:
+            extents[-1] //= 2
+        return places + [self.masked(scope, INDEX, extent - 1) for extent in extents]
+
+    def make_arrays(self, scope: Scope) -> None:
+        """Adds a work-item's own array with its elements, and a view of its row of `W`."""
+        kind = self.random.choice(self.kinds)
+        private = Array("%private", (2, 4), f"memref<2x4x{kind}>", kind)
+
+        def allocate(item: Item) -> None:
+            item.values[private.name] = np.zeros(private.shape, object)
+
+        def view(item: Item) -> None:
+            item.values[ROW.name] = item.values[W.name][item.values["%i"]]
+
+        scope.nodes.append(Operation(f"{private.name} = memref.alloca() : {private.kind}", allocate))
+        part = f"{W.name}[%i, 0] [1, 8] [1, 1] : {W.kind} to {ROW.kind}"
+        scope.nodes.append(Operation(f"{ROW.name} = memref.subview {part}", view))
+        for place in np.ndindex(private.shape):
+            places = [self.constant(scope, INDEX, index) for index in place]
+            self.store(scope, private, places, self.value(scope, kind))
+        scope.arrays = (X, W, ROW, private)

@@ -21,7 +21,7 @@ from lapilli.ir.verify import verify_module
 from .upstream_control_flow import UpstreamGenerator
 from .upstream_lines import Scope
 from .upstream_nodes import Item, lines_of
-from .upstream_operations import P, W, X, Y
+from .upstream_operations import W, X, Y
 from .upstream_types import BITS, COMMON, I32, INDEX, WIDE, NotSpecifiedError
 
 ITEMS = Y.shape[0]
@@ -41,9 +41,9 @@ class UpstreamProgram:
     def __init__(self, seed: int, *, wide: bool = False) -> None:
         self.seed = seed
         generator = UpstreamGenerator(seed, COMMON + WIDE if wide else COMMON)
-        scope = Scope([("%i", INDEX), ("%k", I32)], is_flat=True)
+        scope = Scope([("%i", INDEX), ("%k", I32)], (X, W), is_flat=True)
         generator.start(scope)
-        generator.fill_private(scope)
+        generator.make_arrays(scope)
         generator.block(scope, generator.random.randrange(4, 14))
         self.kinds = generator.keep(scope)
         self.level = generator.random.choice((0, 1, 1, 2))
@@ -53,11 +53,10 @@ class UpstreamProgram:
                 "gpu.module @m {",
                 f"gpu.func @k({X}, {W}, %k: i32, {Y}) kernel {{",
                 "  %i = gpu.global_id x",
-                f"  {P.name} = memref.alloca() : {P.kind}",
                 *(line if line.startswith("^") else f"  {line}" for line in lines_of(scope.nodes)),
                 "  gpu.return",
                 "}",
-                *lines_of(function for function, _ in generator.functions),
+                *lines_of(function for function, *_ in generator.functions),
                 "}",
             ]
         )
@@ -75,8 +74,7 @@ class UpstreamProgram:
         y = np.zeros(Y.shape, np.int32)
         with np.errstate(all="ignore"), patch.dict(BITS, index=index_bits):
             for i in range(ITEMS):
-                arrays = {X.name: x, W.name: w, Y.name: y, P.name: np.zeros(P.shape, np.int32)}
-                Item({"%i": i, "%k": k} | arrays).run(self._nodes)
+                Item({"%i": i, "%k": k, X.name: x, W.name: w, Y.name: y}).run(self._nodes)
         return w, y
 
     def check(self, devices: Sequence[lp.Device | None]) -> None:
