@@ -7,7 +7,7 @@ import ast
 from .arithmetic import binary
 from .builtins import expect_count
 from .comparisons import all_of, any_of
-from .composite_arrays import is_array
+from .composite_arrays import all_elements, is_array
 from .conversions import condition, convert
 from .dispatch import intrinsic
 from .fixed_arrays import scalars_of
@@ -70,7 +70,9 @@ def _items(fb: FunctionBuilder, value: Value, node: ast.Call, name: str, of_numb
     """
     if isinstance(value, FixedArray):
         return [*scalars_of(fb, value, node)]
-    if isinstance(value, Tuple) and not is_array(value):
+    if is_array(value):
+        return all_elements(fb, value)
+    if isinstance(value, Tuple):
         return list(value.items)
     from .elsewhere import IN_A_LOOP  # only for messages
 

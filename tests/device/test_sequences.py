@@ -36,6 +36,33 @@ def test_sums(device):
     np.testing.assert_array_equal(out.numpy(), expected)
 
 
+@lp.struct
+class Span:
+    low: lp.f32
+    high: lp.f32
+
+    def __add__(self, other):
+        return Span(min(self.low, other.low), max(self.high, other.high))
+
+
+@lp.kernel
+def totals_of_composites(x: lp.In[lp.f32], out: lp.Out[lp.f32]):
+    pairs = lp.FixedArray[lp.f32x2, 2, 2]()
+    spans = lp.FixedArray[Span, 3]()
+    for i in range(4):
+        pairs[i // 2, i % 2] = lp.f32x2(x[i], 1.0)
+        spans[min(i, 2)] = Span(x[i], x[i] + 1.0)
+    out[0], out[1] = sum(pairs).x, sum(pairs).y
+    out[2], out[3] = sum(spans).low, sum(spans).high
+    out[4] = lp.math.prod(pairs).x
+
+
+def test_sums_of_vectors_and_structs(device):
+    out = lp.zeros(5, device=device)
+    totals_of_composites[1](lp.asarray(np.array([3, 2, 4, 5], np.float32), device=device), out)
+    assert out.numpy().tolist() == [14, 4, 2, 6, 120]
+
+
 @lp.kernel
 def truths(x: lp.In[lp.f32], out: lp.Out[lp.i32]):
     i = lp.global_id(0)
