@@ -1,12 +1,15 @@
-"""Random kernels written for MLIR: devices, the interpreter and Python give the same numbers."""
+"""Random kernels written for MLIR: devices, the interpreter, Python and upstream's CPU give the same numbers."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 import lapilli as lp
+from tests.sources import upstream_cpu
 
-from .upstream_programs import UpstreamProgram
+from .upstream_programs import ITEMS, UpstreamProgram
 
 
 @pytest.mark.device
@@ -22,3 +25,12 @@ def test_devices_compute_what_python_computes(device: lp.Device, seed: int):
 @pytest.mark.parametrize("seed", range(1910010, 1910030))
 def test_the_interpreter_computes_what_python_computes(seed: int):
     UpstreamProgram(seed, wide=True).check([None])
+
+
+@pytest.mark.parametrize("seed", range(1910000, 1910006))
+def test_upstream_computes_what_python_computes(tmp_path: Path, seed: int):
+    program = UpstreamProgram(seed, wide=seed % 2 == 1)
+    library = upstream_cpu.compiled(program.text, tmp_path)
+    (x, w, k), y = program.inputs(), program.results()
+    upstream_cpu.run(library, "k", ITEMS, [x, w, k, y])
+    program.compare((w, y), program.expected(upstream_cpu.INDEX_BITS), "upstream")

@@ -51,11 +51,11 @@ class UpstreamProgram:
         self.text = "\n".join(
             [
                 "gpu.module @m {",
-                f"gpu.func @k({X}, {W}, %k: i32, {Y}) kernel {{",
-                "  %i = gpu.global_id x",
-                *(line if line.startswith("^") else f"  {line}" for line in lines_of(scope.nodes)),
-                "  gpu.return",
-                "}",
+                f"  gpu.func @k({X}, {W}, %k: i32, {Y}) kernel {{",
+                "    %i = gpu.global_id x",
+                *(f"    {line}" for line in lines_of(scope.nodes)),
+                "    gpu.return",
+                "  }",
                 *lines_of(function for function, *_ in generator.functions),
                 "}",
             ]
@@ -68,10 +68,13 @@ class UpstreamProgram:
         x[: len(_EDGES)], w[::3, ::2] = _EDGES, -1
         return x.astype(np.int32), w.astype(np.int32), int(pick.integers(-3, 9))
 
+    def results(self) -> np.ndarray:
+        """Returns what `y` is before."""
+        return np.zeros(Y.shape, np.int32)
+
     def expected(self, index_bits: int) -> tuple[np.ndarray, np.ndarray]:
         """Returns what `w` and `y` are in the end; raises `NotSpecifiedError`."""
-        x, w, k = self.inputs()
-        y = np.zeros(Y.shape, np.int32)
+        (x, w, k), y = self.inputs(), self.results()
         with np.errstate(all="ignore"), patch.dict(BITS, index=index_bits):
             for i in range(ITEMS):
                 Item({"%i": i, "%k": k, X.name: x, W.name: w, Y.name: y}).run(self._nodes)
@@ -85,21 +88,26 @@ class UpstreamProgram:
             except NotSpecifiedError:
                 continue
             found = self._interpreted() if device is None else self._on_device(device)
-            where = f"seed {self.seed}, {device or 'interpreter'}, -O{self.level}"
-            np.testing.assert_array_equal(found[0], wanted[0], f"{where}: w\n{self.text}")
-            for column, kind in enumerate(self.kinds):
-                a, b = found[1][:, column], wanted[1][:, column]
-                if kind.is_float:  # so that zeros have any sign, and NaN any bits
-                    a, b = (np.ascontiguousarray(bits).view(np.float32) for bits in (a, b))
-                np.testing.assert_array_equal(a, b, f"{where}: y[:, {column}] of {kind}\n{self.text}")
+            self.compare(found, wanted, str(device or "interpreter"))
+
+    def compare(
+        self, found: tuple[np.ndarray, np.ndarray], wanted: tuple[np.ndarray, np.ndarray], where: str
+    ) -> None:
+        """Raises AssertionError where `w` or `y` is not what it should be."""
+        where = f"seed {self.seed}, {where}, -O{self.level}"
+        np.testing.assert_array_equal(found[0], wanted[0], f"{where}: w\n{self.text}")
+        for column, kind in enumerate(self.kinds):
+            a, b = found[1][:, column], wanted[1][:, column]
+            if kind.is_float:  # so that zeros have any sign, and NaN any bits
+                a, b = (np.ascontiguousarray(bits).view(np.float32) for bits in (a, b))
+            np.testing.assert_array_equal(a, b, f"{where}: y[:, {column}] of {kind}\n{self.text}")
 
     def _interpreted(self) -> tuple[np.ndarray, np.ndarray]:
         load_compiler()
         parsed = parse_module(self.text, "<M>", for_device=True)
         prepare(parsed, TargetEnv())
         verify_module(parsed.module)
-        x, w, k = self.inputs()
-        y = np.zeros(Y.shape, np.int32)
+        (x, w, k), y = self.inputs(), self.results()
         given = [HostArray(array.reshape(-1).view(np.uint8), array.shape) for array in (x, w, y)]
         shape = LaunchShape(range_=(ITEMS,), local=(4,))
         interpret_module(parsed.module, "k", shape, [*given[:2], k, given[2]])

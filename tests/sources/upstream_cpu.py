@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+INDEX_BITS = 64
 _PASSES = (
     "--convert-linalg-to-loops",
     "--test-vector-scan-lowering", "--lower-vector-mask", "--lower-vector-multi-reduction", "--convert-vector-to-scf",
@@ -67,13 +68,15 @@ def compiled(text: str, folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(library))
 
 
-def run(library: ctypes.CDLL, name: str, items: int, arrays: Sequence[np.ndarray]) -> None:
-    """Runs the work-items of a kernel on arrays, which it may change."""
+def run(library: ctypes.CDLL, name: str, items: int, given: Sequence[np.ndarray | int]) -> None:
+    """Runs the work-items of a kernel on arrays, which it may change, and numbers of i32."""
     function = getattr(library, f"_mlir_ciface_{name}")
     function.restype = None
-    descriptors = [_descriptor(array) for array in arrays]
+    arguments: list[object] = [
+        ctypes.c_int32(one) if isinstance(one, int) else ctypes.byref(_descriptor(one)) for one in given
+    ]
     for item in range(items):
-        function(ctypes.c_int64(item), *map(ctypes.byref, descriptors))
+        function(ctypes.c_int64(item), *arguments)
 
 
 def _descriptor(array: np.ndarray) -> ctypes.Structure:
