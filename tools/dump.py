@@ -14,7 +14,7 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -110,7 +110,8 @@ def load_module(path: Path) -> ModuleType:
         raise InvalidError(f"{place} cannot be executed: {type(error).__name__}: {error}") from error
     finally:
         for entry in searched:
-            sys.path.remove(entry)
+            with suppress(ValueError):  # the file may have taken it away
+                sys.path.remove(entry)
 
 
 def _executed(path: Path, name: str) -> ModuleType:

@@ -219,3 +219,12 @@ def test_a_package_s_own_file_is_executed_once_as_the_package(tmp_path: Path) ->
     assert "2.000000e+00" in dump(f"{package / '__init__.py'}:scale", "ir")
     assert "2.000000e+00" in dump(f"{package / 'inner' / '__init__.py'}:scale", "ir")
     assert log.read_text().split() == ["itself_for_dump", "itself_for_dump.inner"]
+
+
+def test_a_file_may_take_its_folder_from_the_search_path(tmp_path: Path) -> None:
+    file = tmp_path / "alone.py"
+    file.write_text(
+        "import sys\nsys.path.pop(0)\nimport lapilli as lp\n\n"
+        "@lp.kernel\ndef one(x: lp.Array[lp.f32]):\n    x[0] = 1.0\n"
+    )
+    assert "1.000000e+00" in dump(f"{file}:one", "ir")
