@@ -5,6 +5,7 @@ the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from unittest.mock import patch
 
 import numpy as np
@@ -47,6 +48,7 @@ class UpstreamProgram:
         generator.block(scope, generator.random.randrange(4, 14))
         self.kinds = generator.keep(scope)
         self.level = generator.random.choice((0, 1, 1, 2))
+        self.debug = self.level < 2 and generator.random.random() < 0.2  # unrolled checks compile for long
         self._nodes = scope.nodes
         self.text = "\n".join(
             [
@@ -94,7 +96,7 @@ class UpstreamProgram:
         self, found: tuple[np.ndarray, np.ndarray], wanted: tuple[np.ndarray, np.ndarray], where: str
     ) -> None:
         """Raises AssertionError where `w` or `y` is not what it should be."""
-        where = f"seed {self.seed}, {where}, -O{self.level}"
+        where = f"seed {self.seed}, {where}, -O{self.level}{', debug' if self.debug else ''}"
         np.testing.assert_array_equal(found[0], wanted[0], f"{where}: w\n{self.text}")
         for column, kind in enumerate(self.kinds):
             a, b = found[1][:, column], wanted[1][:, column]
@@ -117,8 +119,9 @@ class UpstreamProgram:
         source = lp.create_kernel_bundle_from_source(
             device.default_context, lp.SourceLanguage.MLIR, self.text
         )
-        kernel = lp.build(source, props=[lp.BuildOptions(f"-O{self.level}")]).get_kernel("k")
         x, w, k = self.inputs()
         there, y = lp.asarray(w, device=device), lp.zeros(Y.shape, lp.i32, device=device)
-        device.default_queue.parallel_for(ITEMS, kernel, lp.asarray(x, device=device), there, k, y)
-        return there.numpy(), y.numpy()
+        with lp.config.override(debug=True) if self.debug else nullcontext():
+            kernel = lp.build(source, props=[lp.BuildOptions(f"-O{self.level}")]).get_kernel("k")
+            device.default_queue.parallel_for(ITEMS, kernel, lp.asarray(x, device=device), there, k, y)
+            return there.numpy(), y.numpy()
