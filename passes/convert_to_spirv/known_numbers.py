@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import takewhile
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
@@ -22,6 +22,9 @@ from ...ir.walk import operands_of
 from ..optimise.effects import array_of
 from .types import is_float, scalar_of
 from .value_samples import LOADS, Chain, Number, ValueSamples, arriving
+
+if TYPE_CHECKING:
+    from .array_parts import Parts
 
 _STORES = ("memref.store", "kernel.store_field", "kernel.store_wide")
 _STORES_READ = 16
@@ -65,6 +68,19 @@ class KnownNumbers:
         """Returns what a function of this module gives for a result of its call."""
         return self._samples.result_of(call, value)
 
+    def parts_of(self, value: SSAValue, *, in_calls: bool = True) -> Parts | None:
+        """Returns what an element of an array that is a value may be; None for other values.
+
+        Args:
+            value: any value.
+            in_calls: whether what callers and called functions give is looked for.
+        """
+        if type(value.owner) is not spirv.CompositeExtractOp:
+            return None
+        from .array_parts import parts_of  # few kernels have such arrays
+
+        return parts_of(value, self._samples if in_calls else None)
+
     def _is_known(self, value: SSAValue) -> bool:
         if is_float(scalar_of(value.type)):
             return self._is_known_float(value)
@@ -91,6 +107,8 @@ class KnownNumbers:
         if type(owner) is func.CallOp:
             result = self._samples.result_of(owner, value)
             return result is not None and self.is_known(result)
+        if (parts := self.parts_of(value)) is not None:
+            return not parts.is_complete or any(map(self.is_known, parts.values))
         is_followed = owner.name.startswith(("arith.", "math.", "spirv.Group", "vector."))
         return is_followed and all(map(self.is_known, owner.operands))
 
@@ -150,6 +168,8 @@ class KnownNumbers:
             return not is_element(value) and not self.may_hold(owner.operands[0], self.is_known)
         if self._is_hidden(owner):
             return False
+        if (parts := self.parts_of(value, in_calls=False)) is not None:
+            return parts.is_complete and all(self._varies(part, chain) for part in parts.values)
         if not owner.name.startswith("arith."):
             return True  # vectors, which have no samples
         if len(owner.operands) != 1:

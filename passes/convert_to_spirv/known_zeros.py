@@ -42,7 +42,9 @@ def summand(fn: FunctionLowering, value: SSAValue) -> SSAValue:
     """
     owner = value.owner
     is_loaded = is_element(value) or (type(owner) is not Block and cast("Operation", owner).name in LOADS)
-    return fn.value(value) if is_loaded else factor(fn, value)
+    if is_loaded or ((parts := fn.module.known_numbers.parts_of(value)) is not None and parts.is_carried):
+        return fn.value(value)
+    return factor(fn, value)
 
 
 def factor(fn: FunctionLowering, value: SSAValue) -> SSAValue:
@@ -100,6 +102,8 @@ def _may_be_zero(fn: FunctionLowering, owner: Operation, value: SSAValue, depth:
     if type(owner) is func.CallOp:
         result = numbers.result_of(owner, value)
         return result is not None and may_be_known_zero(fn, result, depth - 1)
+    if (parts := numbers.parts_of(value)) is not None:
+        return not parts.is_complete or any(may_be_known_zero(fn, part, depth - 1) for part in parts.values)
     passes_on = owner.name.startswith(("vector.", "spirv.Group")) or len(owner.operands) == 1
     floats = [operand for operand in owner.operands if is_float(scalar_of(operand.type))] if passes_on else []
     if any(may_be_known_zero(fn, operand, depth - 1) for operand in floats):

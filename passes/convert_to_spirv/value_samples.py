@@ -160,6 +160,8 @@ class ValueSamples:
         if type(owner) is scf.ForOp or type(owner) is scf.WhileOp:
             values = carried(owner, owner.results.index(value))
             return self._in_round(value, values, chain, number)
+        if owner.name == "spirv.CompositeExtract":
+            return self._element(value, chain, number)
         if not owner.name.startswith("arith."):
             return None if self._is_hidden(owner) else self._made_up(value, chain, number)
         operands = (
@@ -176,6 +178,16 @@ class ValueSamples:
             return self._made_up(value, chain, number) if is_unknown else None
         found = computed(owner, value, numbers)
         return self._made_up(value, chain, number) if found is None else found
+
+    def _element(self, value: SSAValue, chain: Chain, number: int) -> Number | None:
+        """What is taken out of an array, where that is one number, or out of a vector."""
+        from .array_parts import parts_of  # few kernels have such arrays
+
+        parts = parts_of(value, None)
+        if parts is None:
+            return self._made_up(value, chain, number)
+        is_one = parts.is_complete and not parts.is_carried and len(parts.values) == 1
+        return self._sample(parts.values[0], chain, number) if is_one else None
 
     def _chosen(self, owner: scf.IfOp, value: SSAValue, chain: Chain, number: int) -> Number | None:
         condition = self._sample(owner.cond, chain, number)
