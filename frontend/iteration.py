@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 from .arithmetic import binary
 from .checks import check_step
 from .composite_arrays import is_array, shape_of
-from .conversions import CMPI, adapt
+from .conversions import CMPI, adapt, convert
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, INDEX_TYPE, ir_type
 from .promotion import MixedSignsError, promote
@@ -87,13 +87,11 @@ def run_time_rounds(
 
 
 def _mirrored(fb: FunctionBuilder, rounds: Rounds, node: ast.expr) -> Callable[[Scalar], Value]:
-    """Returns what turns the numbers of a range of step 1 or -1 round: their sum with it is that of the ends.
+    """Returns what turns the numbers of a range round: their sum with it is that of the first and the last number.
 
     The sum wraps around where it does not fit, and the difference wraps back.
     """
-    ends = binary(fb, "Add", rounds.start, rounds.stop, node)
-    down = (rounds.type.is_signed and rounds.step.const == -1) or rounds.step.const == rounds.type.maximum
-    ends = binary(fb, "Add" if down else "Sub", ends, constant(1), node)
+    ends = binary(fb, "Add", rounds.start, _last_number(fb, rounds, node), node)
 
     def mirrored(number: Scalar) -> Value:
         result = binary(fb, "Sub", ends, number, node)
@@ -101,6 +99,24 @@ def _mirrored(fb: FunctionBuilder, rounds: Rounds, node: ast.expr) -> Callable[[
         return replace(result, bounds=rounds.bounds)
 
     return mirrored
+
+
+def _last_number(fb: FunctionBuilder, rounds: Rounds, node: ast.expr) -> Value:
+    """Returns the last number of a range, anything where it has none."""
+    if rounds.step.const == 1:
+        return binary(fb, "Sub", rounds.stop, constant(1), node)
+    if rounds.step.const == -1:
+        return binary(fb, "Add", rounds.stop, constant(1), node)
+    if fb.is_dry:
+        return Scalar(rounds.type)
+    if rounds.count is not None:
+        count = convert(fb, constant(rounds.count), rounds.type)
+    elif rounds.before_stop is None:
+        count = rounds.rounds
+    else:
+        count = Scalar(rounds.type, _emit_count(fb, rounds.start, rounds.stop, rounds.step))
+    way = binary(fb, "Mult", binary(fb, "Sub", count, constant(1), node), rounds.step, node)
+    return binary(fb, "Add", rounds.start, way, node)
 
 
 def range_rounds(fb: FunctionBuilder, value: RangeValue, node: ast.expr) -> Rounds:

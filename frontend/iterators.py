@@ -77,7 +77,7 @@ def compile_reversed(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]
     expect_count(fb, node, arguments, "reversed", 1, 1)
     (value,) = arguments
     if isinstance(value, RangeValue):
-        return _reversed_range(fb, value, node)
+        return _reversed_range(value)
     found = elements(fb, value, node.args[0])
     if found is None:
         return Iteration(tuple(reversed(iterable_items(fb, value, node.args[0]))))
@@ -91,18 +91,11 @@ def compile_reversed(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]
     return Elements(found.count, from_end)
 
 
-def _reversed_range(fb: FunctionBuilder, value: RangeValue, node: ast.Call) -> RangeValue:
+def _reversed_range(value: RangeValue) -> RangeValue:
     bounds = (value.start, value.stop, value.step)
     if all(bound.is_weak and bound.const is not None for bound in bounds) and not value.is_static:
         turned = range(*(int(bound.const or 0) for bound in bounds))[::-1]
         return RangeValue(constant(turned.start), constant(turned.stop), constant(turned.step))
-    if value.step.const not in (1, -1) and not value.is_static:
-        raise fb.error(
-            node.args[0],
-            "reversed takes ranges of step 1 or -1, and of other steps those of literals",
-            "LP2051",
-            hint="count the rounds: for k in range(n), with i = start + (n - 1 - k) * step",
-        )
     return replace(value, is_reversed=not value.is_reversed)
 
 

@@ -205,7 +205,7 @@ class RangeValue:
     is_static: bool = False
     """``lp.static_range``: the loop is unrolled."""
     is_reversed: bool = False
-    """From its last number to its first; steps are 1 or -1 where its bounds are not known."""
+    """From its last number to its first."""
 
 
 @dataclass(slots=True, eq=False)

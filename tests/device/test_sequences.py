@@ -187,6 +187,49 @@ def test_unsigned_numbers_and_ranges_of_helpers_backwards(device):
 
 
 @lp.kernel
+def any_steps(first: lp.i32, stop: lp.i32, step: lp.i32, most: lp.Const[lp.i32], out: lp.Out[lp.i32]):
+    total = 0
+    for k in reversed(range(first, stop, step)):
+        total = total * 3 + k
+    out[0], total = total, 0
+    for k in reversed(range(first, stop, 3)):
+        total = total * 3 + k
+    out[1], total = total, 0
+    for k in reversed(range(first, stop, -4)):
+        total = total * 3 + k
+    out[2], total = total, 0
+    for k in reversed(range(-1, most, 3)):
+        total = total * 3 + k
+    out[3] = total
+    unsigned = lp.u32(0)
+    for u in reversed(range(lp.u32(abs(first)), lp.u32(abs(stop)), -3)):
+        unsigned = unsigned * 3 + u
+    out[4] = lp.i32(unsigned)
+
+
+def threefold(numbers):
+    total = 0
+    for number in numbers:
+        total = total * 3 + number
+    return total
+
+
+@pytest.mark.parametrize("step", [-5, -1, 1, 2, 7])
+def test_ranges_of_any_step_backwards(device, step):
+    out = lp.zeros(5, lp.i32, device=device)
+    for first, stop in ((-7, 4), (4, -7), (0, 13), (13, 0), (5, 5)):
+        any_steps[1](first, stop, step, 11, out)
+        ranges = (
+            range(first, stop, step),
+            range(first, stop, 3),
+            range(first, stop, -4),
+            range(-1, 11, 3),
+            range(abs(first), abs(stop), -3),
+        )
+        assert out.numpy().tolist() == [threefold(reversed(numbers)) for numbers in ranges]
+
+
+@lp.kernel
 def last_number(first: lp.i32, out: lp.Out[lp.i32]):
     for k in reversed(range(first, 2**31 - 1)):
         out[0] = k
@@ -196,14 +239,17 @@ def last_number(first: lp.i32, out: lp.Out[lp.i32]):
         break
     for _ in reversed(range(first, first)):
         out[2] = 1
+    for k in reversed(range(first, 2**31 - 1, 10**9)):
+        out[3] = k
+        break
 
 
 def test_ranges_of_the_ends_of_the_type(device):
-    out = lp.zeros(3, lp.i32, device=device)
+    out = lp.zeros(4, lp.i32, device=device)
     for first in (-(2**31), 5, 2**31 - 2):
         last_number[1](first, out)
         down = out.numpy()[1] if first == -(2**31) else -(2**31) + 1
-        assert out.numpy().tolist() == [2**31 - 2, down, 0]
+        assert out.numpy().tolist() == [2**31 - 2, down, 0, range(first, 2**31 - 1, 10**9)[-1]]
 
 
 @lp.kernel
