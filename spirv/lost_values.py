@@ -2,8 +2,8 @@
 
 A work-item that has left a loop waits while the driver runs it on for others, and what the loop computes is computed
 again for it too, of what has changed meanwhile.  Kept are the scalars that phis of the loop's header hold, behind that
-loop, unless what is computed of them may be what the loop has computed of them, and what lies in memory that the driver
-cannot turn into values.  Phis behind a loop do not keep what they choose of it: drivers fold them where they find one
+loop, unless the loop is left where it has computed what they are next, and what lies in memory that the driver cannot
+turn into values.  Phis behind a loop do not keep what they choose of it: drivers fold them where they find one
 choice only.  Standard library only.
 """
 
@@ -37,8 +37,8 @@ class LostValues:
         """Id → label of the block that defines it."""
         self.uses: defaultdict[int, set[int]] = defaultdict(set)
         """Id → labels of blocks that use it; phis use a value at the end of the block that it comes from."""
-        self._computed: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
-        """Id → opcodes, and labels of the blocks where, of what is computed of it."""
+        self._computed: defaultdict[int, set[int]] = defaultdict(set)
+        """Id → labels of blocks where something may be computed of it: all uses but stores that others see."""
         self._loads: defaultdict[int, set[int]] = defaultdict(set)
         """Variable or parameter → labels of blocks that read it."""
         self._stores: defaultdict[int, set[int]] = defaultdict(set)
@@ -70,6 +70,9 @@ class LostValues:
         label, ids = block.label, ids_of(self._view, item)
         if item.result_id is not None:
             self.block_of[item.result_id] = label
+        if item.opcode != Op.Store or not self._is_shown(item):
+            for number in ids:
+                self._computed[number].add(label)
         if item.opcode == Op.Phi:
             self._phis.append(item)
             for number, origin in zip(ids[::2], ids[1::2], strict=True):
@@ -77,8 +80,6 @@ class LostValues:
             return
         for number in ids:
             self.uses[number].add(label)
-            if item.result_id is not None:
-                self._computed[number].add((item.opcode, label))
         if item.opcode == Op.Load:
             self._loads[self._root(item.operands[0])].add(label)
         elif item.opcode == Op.Store:
@@ -91,6 +92,12 @@ class LostValues:
                 self._stores[place].add(label)
         elif item.opcode in CHAINS:
             self._chains.append(item)
+
+    def _is_shown(self, store: Instruction) -> bool:
+        """Whether a store is one to memory that drivers do not turn into values."""
+        kind = self._view.type_of(store.operands[0])
+        own = (StorageClass.Function, StorageClass.Private)
+        return kind is not None and kind.operands[0] not in own
 
     def _root(self, pointer: int) -> int:
         """Returns the variable or parameter that a pointer leads into."""
@@ -108,23 +115,20 @@ class LostValues:
 
     def _is_carried(self, value: int, round_: Round) -> bool:
         is_scalar = self._is_of_header(value, round_) and self._has_opcode(value, _SCALARS)
-        return is_scalar and not (
-            self._is_overtaken(value, round_) and self._is_computed_twice(value, round_)
-        )
+        return is_scalar and (self._computed[value] <= round_.blocks or not self._is_overtaken(value, round_))
 
     def _is_overtaken(self, phi: int, round_: Round) -> bool:
-        """Whether a loop may be left behind where it computes what a phi of its header is in the next round."""
+        """Whether a loop may be left behind where it computes what a phi of its header is in the next round.
+
+        What is computed of the phi behind the loop may be what the loop computes of it, in other words too: drivers
+        then do it in the loop alone, where the phi has become the next by the time that others have left.
+        """
         pairs = zip(*[iter(self._view.definitions[phi].operands)] * 2, strict=True)
         following = [value for value, origin in pairs if origin in round_.blocks]
         return any(
             self.block_of.get(value) in round_.last and self._view.definitions[value].opcode != Op.Phi
             for value in following
         )
-
-    def _is_computed_twice(self, value: int, round_: Round) -> bool:
-        """Whether a loop and what is behind it may compute the same of a value: drivers do it in the loop alone."""
-        inside = {opcode for opcode, label in self._computed[value] if label in round_.blocks}
-        return any(opcode in inside for opcode, label in self._computed[value] if label not in round_.blocks)
 
     def _is_of_header(self, value: int, round_: Round) -> bool:
         is_phi = self._view.definitions[value].opcode == Op.Phi

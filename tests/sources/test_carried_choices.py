@@ -155,6 +155,15 @@ OpFunctionEnd
 """
 """Drivers compute %same in the loop, where %k may be that of the next round by then."""
 
+IN_OTHER_WORDS = {
+    "a remainder": "%same = OpUMod %u %k %c4\n",
+    "a copy": "%copy = OpCopyObject %u %k\n%same = OpBitwiseAnd %u %copy %c3\n",
+    "a choice of one": "%only = OpPhi %u %k %merge\n%same = OpBitwiseAnd %u %only %c3\n",
+}
+"""What else is %same in `COMPUTED_TWICE`, for drivers too."""
+COUNTED = [5 + max((i & 3) - 1, 0) for i in range(8)]
+"""What `COMPUTED_TWICE` gives."""
+
 
 def _second_loop(i: int) -> int:
     return i * i + 5 * max((i & 2) - 1, 0)
@@ -164,10 +173,14 @@ def _second_loop(i: int) -> int:
     ("body", "expected"),
     [
         (CHOSEN_BEHIND_ANOTHER_LOOP, list(range(8))),
-        (COMPUTED_TWICE, [5 + max((i & 3) - 1, 0) for i in range(8)]),
+        (COMPUTED_TWICE, COUNTED),
+        *(
+            (COMPUTED_TWICE.replace("%same = OpBitwiseAnd %u %k %c3\n", same), COUNTED)
+            for same in IN_OTHER_WORDS.values()
+        ),
         (FIRST_OF_THE_NEXT_LOOP, [_second_loop(i) for i in range(8)]),
     ],
-    ids=["chosen behind another loop", "computed twice", "first of the next loop"],
+    ids=["chosen behind another loop", "computed twice", *IN_OTHER_WORDS, "first of the next loop"],
 )
 def test_choices_are_kept(device: lp.Device, body: str, expected: list[int]) -> None:
     context = lp.Context([device])
