@@ -114,8 +114,13 @@ class LostValues:
         )
 
     def _is_carried(self, value: int, round_: Round) -> bool:
-        is_scalar = self._is_of_header(value, round_) and self._has_opcode(value, _SCALARS)
-        return is_scalar and (self._computed[value] <= round_.blocks or not self._is_overtaken(value, round_))
+        return self._has_opcode(value, _SCALARS) and self._stays(value, round_)
+
+    def _stays(self, value: int, round_: Round) -> bool:
+        """Whether a value is a phi of a loop's header that is behind the loop what it was when that was left."""
+        return self._is_of_header(value, round_) and (
+            self._computed[value] <= round_.blocks or not self._is_overtaken(value, round_)
+        )
 
     def _is_overtaken(self, phi: int, round_: Round) -> bool:
         """Whether a loop may be left behind where it computes what a phi of its header is in the next round.
@@ -140,7 +145,7 @@ class LostValues:
 
     def _is_kept_in_parts(self, value: int) -> bool:
         return self._has_opcode(value, frozenset((Op.TypeVector,))) and all(
-            self._is_of_header(value, round_)
+            self._stays(value, round_)
             for round_ in self._rounds
             if self.block_of[value] in round_.blocks and not self.uses[value] <= round_.blocks
         )

@@ -43,6 +43,10 @@ OpDecorate %buffer Binding 0
 %numbers = OpConstantComposite %array %c0 %c1 %c2 %c3
 %table = OpVariable %mines Private %numbers
 %kept = OpVariable %mine Private %c0
+%two = OpTypeVector %u 2
+%zeros = OpConstantComposite %two %c0 %c0
+%ones = OpConstantComposite %two %c1 %c1
+%threes = OpConstantComposite %two %c3 %c3
 %main = OpFunction %void None %procedure
 %begin = OpLabel
 %id = OpLoad %v3 %gid
@@ -161,6 +165,23 @@ IN_OTHER_WORDS = {
     "a choice of one": "%only = OpPhi %u %k %merge\n%same = OpBitwiseAnd %u %only %c3\n",
 }
 """What else is %same in `COMPUTED_TWICE`, for drivers too."""
+COMPUTED_OF_VECTORS = (
+    COMPUTED_TWICE.replace(
+        "%k = OpPhi %u %c0 %begin %next %merge", "%k = OpPhi %two %zeros %begin %following %merge"
+    )
+    .replace(
+        "%low = OpBitwiseAnd %u %k %c3",
+        "%lows = OpBitwiseAnd %two %k %threes\n%low = OpCompositeExtract %u %lows 0",
+    )
+    .replace(
+        "%next = OpIAdd %u %k %c1",
+        "%following = OpIAdd %two %k %ones\n%next = OpCompositeExtract %u %following 0",
+    )
+    .replace(
+        "%same = OpBitwiseAnd %u %k %c3",
+        "%sames = OpBitwiseAnd %two %k %threes\n%same = OpCompositeExtract %u %sames 0",
+    )
+)
 COUNTED = [5 + max((i & 3) - 1, 0) for i in range(8)]
 """What `COMPUTED_TWICE` gives."""
 
@@ -174,13 +195,20 @@ def _second_loop(i: int) -> int:
     [
         (CHOSEN_BEHIND_ANOTHER_LOOP, list(range(8))),
         (COMPUTED_TWICE, COUNTED),
+        (COMPUTED_OF_VECTORS, COUNTED),
         *(
             (COMPUTED_TWICE.replace("%same = OpBitwiseAnd %u %k %c3\n", same), COUNTED)
             for same in IN_OTHER_WORDS.values()
         ),
         (FIRST_OF_THE_NEXT_LOOP, [_second_loop(i) for i in range(8)]),
     ],
-    ids=["chosen behind another loop", "computed twice", *IN_OTHER_WORDS, "first of the next loop"],
+    ids=[
+        "chosen behind another loop",
+        "computed twice",
+        "computed twice of vectors",
+        *IN_OTHER_WORDS,
+        "first of the next loop",
+    ],
 )
 def test_choices_are_kept(device: lp.Device, body: str, expected: list[int]) -> None:
     context = lp.Context([device])
