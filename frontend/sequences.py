@@ -7,10 +7,10 @@ import ast
 from .arithmetic import binary
 from .builtins import expect_count
 from .comparisons import all_of, any_of
-from .composite_arrays import all_elements, is_array
+from .composite_arrays import all_elements, element_at, is_array, shape_of
 from .conversions import condition, convert
 from .dispatch import intrinsic
-from .fixed_arrays import scalars_of
+from .fixed_arrays import elements_of, scalars_of
 from .function_builder import FunctionBuilder
 from .ir_types import BOOL, I32
 from .values import FixedArray, Scalar, Tuple, Value, constant, describe
@@ -22,7 +22,8 @@ def compile_prod(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) ->
     expect_count(fb, node, arguments, "lp.math.prod", 1, 1)
     given = {keyword.arg: fb.evaluate(keyword.value) for keyword in node.keywords}
     result = given.get("start", constant(1))
-    for item in _items(fb, arguments[0], node, "lp.math.prod", "the product of several numbers is a * b * c"):
+    hint = "the product of several numbers is a * b * c"
+    for item in _items(fb, arguments[0], node, "lp.math.prod", hint, by_rows=True):
         result = binary(fb, "Mult", result, item, node)
     return result
 
@@ -36,7 +37,7 @@ def compile_sum(fb: FunctionBuilder, node: ast.Call, arguments: list[Value]) -> 
     items = [
         *arguments[1:],
         *keywords,
-        *_items(fb, arguments[0], node, "sum", "the sum of several numbers is a + b + c"),
+        *_items(fb, arguments[0], node, "sum", "the sum of several numbers is a + b + c", by_rows=True),
     ]
     if not items:
         return constant(0)
@@ -61,15 +62,21 @@ def compile_any_all(fb: FunctionBuilder, node: ast.Call, arguments: list[Value])
     return any_of(fb, truths) if name == "any" else all_of(fb, truths)
 
 
-def _items(fb: FunctionBuilder, value: Value, node: ast.Call, name: str, of_numbers: str) -> list[Value]:
+def _items(
+    fb: FunctionBuilder, value: Value, node: ast.Call, name: str, of_numbers: str, *, by_rows: bool = False
+) -> list[Value]:
     """Returns what a sequence holds.
 
     Args:
+        by_rows: whether a fixed array of several dimensions is taken by its rows, as Python goes through it.
         name: the function, for messages.
         of_numbers: what to write for a single number.
     """
     if isinstance(value, FixedArray):
-        return [*scalars_of(fb, value, node)]
+        return elements_of(fb, value, node) if by_rows else [*scalars_of(fb, value, node)]
+    if by_rows and is_array(value):
+        length = (shape_of(value) or (0,))[0]
+        return [element_at(fb, value, [constant(i)]) for i in range(length)]
     if is_array(value):
         return all_elements(fb, value)
     if isinstance(value, Tuple):

@@ -52,15 +52,34 @@ def totals_of_composites(x: lp.In[lp.f32], out: lp.Out[lp.f32]):
     for i in range(4):
         pairs[i // 2, i % 2] = lp.f32x2(x[i], 1.0)
         spans[min(i, 2)] = Span(x[i], x[i] + 1.0)
-    out[0], out[1] = sum(pairs).x, sum(pairs).y
+    out[0], out[1] = sum(sum(pairs)).x, sum(pairs)[0].x
     out[2], out[3] = sum(spans).low, sum(spans).high
-    out[4] = lp.math.prod(pairs).x
+    out[4] = lp.math.prod(lp.math.prod(pairs)).x
 
 
 def test_sums_of_vectors_and_structs(device):
     out = lp.zeros(5, device=device)
     totals_of_composites[1](lp.asarray(np.array([3, 2, 4, 5], np.float32), device=device), out)
-    assert out.numpy().tolist() == [14, 4, 2, 6, 120]
+    assert out.numpy().tolist() == [14, 7, 2, 6, 120]
+
+
+@lp.kernel
+def totals_of_rows(x: lp.In[lp.f32], out: lp.Out[lp.f32, 2]):
+    m = lp.FixedArray[lp.f32, 2, 3]((x[0], x[1], x[2]), (x[3], x[4], x[5]))
+    added, begun, multiplied = sum(m), sum(m, 1.0), lp.math.prod(m)
+    for i in range(3):
+        out[0, i], out[1, i], out[2, i] = added[i], begun[i], multiplied[i]
+    out[3, 0], out[3, 1] = sum(m[1]), sum(sum(m))
+
+
+def test_a_matrix_is_summed_by_rows(device):
+    """As Python's builtin does with a NumPy array."""
+    x = np.arange(2, 8, dtype=np.float32)
+    out = lp.zeros((4, 3), device=device)
+    totals_of_rows[1](lp.asarray(x, device=device), out)
+    m = x.reshape(2, 3)
+    expected = [sum(m), sum(m, 1.0), np.prod(m, 0), [m[1].sum(), m.sum(), 0]]
+    np.testing.assert_array_equal(out.numpy(), np.array(expected, np.float32))
 
 
 @lp.kernel
