@@ -9,11 +9,13 @@ It is, too, where llvmpipe ends the process: start and end are known, and half o
 from __future__ import annotations
 
 from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, SSAValue
 
 from ...ir.dialects import spirv
 from ...ir.narrowing import is_integer_attribute, is_integer_type
 from .function_lowering import FunctionLowering
+from .types import scalar_of
 from .unknown_zeros import zeros_like
 
 _ENDS = (0, 1)
@@ -53,9 +55,9 @@ def _is_far(start: SSAValue, end: SSAValue) -> bool:
 
 
 def _start_of(value: SSAValue) -> SSAValue | None:
-    """Returns what a loop that carries or counts a value begins with; None where none does."""
+    """Returns what a loop that carries or counts a number begins with; None where none does."""
     block = value.owner
-    if not isinstance(block, Block):
+    if not isinstance(block, Block) or scalar_of(value.type) == i1:  # a truth value counts no rounds
         return None
     loop, number = block.parent_op(), block.args.index(value)
     if isinstance(loop, scf.WhileOp):
