@@ -29,7 +29,7 @@ class UpstreamGenerator(Operations):
         """Adds some parts."""
         pick = self.random
         for _ in range(count):
-            choice = pick.random() if scope.depth < _DEEPEST else 1.0
+            choice = pick.random() * (1 if scope.depth else 0.7) if scope.depth < _DEEPEST else 1.0
             if choice < 0.10:
                 self._choice(scope)
             elif choice < 0.17:
@@ -74,7 +74,10 @@ class UpstreamGenerator(Operations):
         self._declare(scope, results)
 
     def _declare(self, scope: Scope, values: Values) -> None:
-        scope.names += zip(values.names, values.kinds, strict=True)
+        """Makes known what a loop, a branch or a call gives."""
+        made = list(zip(values.names, values.kinds, strict=True))
+        scope.names += made
+        scope.results += made
 
     def _limits(self, scope: Scope, kind: Kind) -> tuple[str, str, str]:
         """Returns where a few rounds begin, what they stay below, and their step."""
@@ -120,7 +123,7 @@ class UpstreamGenerator(Operations):
         scope.nodes.append(
             Parallel(result, counters, limits, first, body, kind, combine, f"arith.{operation}")
         )
-        scope.names.append((result, kind))
+        self._declare(scope, Values([result], [kind]))
 
     def _call(self, scope: Scope) -> None:
         """Adds a call of a function that is there already, or of a new one."""
@@ -196,9 +199,12 @@ class UpstreamGenerator(Operations):
         return passed
 
     def keep(self, scope: Scope) -> list[Kind]:
-        """Adds stores of some late values to the row of `y`; returns the types of their scalars."""
+        """Adds stores to the row of `y`, mostly of what loops, branches and calls give; returns the scalars' types."""
         kinds: list[Kind] = []
-        for column, (name, kind) in enumerate(self.random.sample(scope.names[-3 * Y.shape[1] :], Y.shape[1])):
+        results = self.random.sample(scope.results, min(len(scope.results), Y.shape[1] - 3))
+        others = [item for item in scope.names[-3 * Y.shape[1] :] if item not in results]
+        chosen = results + self.random.sample(others, Y.shape[1] - len(results))
+        for column, (name, kind) in enumerate(chosen):
             one, place = Kind(kind.element), self.constant(scope, INDEX, column)
             if kind.size:
                 name = self.extract(scope, kind, name, self.random.randrange(kind.size))

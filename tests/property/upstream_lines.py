@@ -58,6 +58,8 @@ class Scope:
         self, names: Sequence[tuple[str, Kind]], arrays: Sequence[Array], depth: int = 0, *, is_flat: bool
     ) -> None:
         self.names, self.nodes, self.arrays = list(names), list[Node](), arrays
+        self.results: list[tuple[str, Kind]] = []
+        """Those of the values that loops, branches and calls have given here."""
         self.depth, self.is_flat = depth, is_flat
 
     def inner(self, more: Sequence[tuple[str, Kind]] = (), *, by: int = 1, is_flat: bool = False) -> Scope:
