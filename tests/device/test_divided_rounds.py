@@ -77,7 +77,8 @@ def test_loops_in_python(device: lp.Device, loop: str, level: int) -> None:
 def test_truth_values_in_loops_are_no_ends(device: lp.Device, test: str, level: int) -> None:
     kernel = lp.kernel_from_source(
         f"import lapilli as lp\n@lp.kernel(opt_level={level})\ndef k(x: lp.Array[lp.i32]):\n    i = lp.global_id(0)\n"
-        f"    seen = False\n    for n in range(x[i]):\n        if {test}:\n            x[i] += n\n        seen = x[i] > 9\n"
+        f"    seen = False\n    for n in range(x[i]):\n        if {test}:\n            x[i] += n\n"
+        "        seen = x[i] > 9\n"
     )
     x = lp.full(8, 6, lp.i32, device=device)
     kernel[8](x)
