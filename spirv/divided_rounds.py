@@ -51,6 +51,8 @@ _FLOAT_COMPARISONS: dict[int, Callable[[float, float], bool]] = {
 }
 _FLOAT_FORMATS = {16: ("<H", "<e"), 32: ("<I", "<f"), 64: ("<Q", "<d")}
 """By width how `struct` spells the bits and the number."""
+_MOST_ORIGINS = 200_000
+"""As many are looked at in a module; what is compared behind them is hidden unseen."""
 _MOST_PAIRS = 10_000
 """As many starts and ends are not compared any more."""
 
@@ -97,6 +99,8 @@ class _Counters:
         self._view = rewrite.view
         self._origins = Origins(rewrite.view, _CONVERSIONS)
         self._known: dict[int, frozenset[int]] = {}
+        self._down: dict[int, bool] = {}
+        self._looked_at = 0
 
     def has_far_constants(self) -> bool:
         """Whether any constants are so far apart: in most modules none are, and nothing need be looked at."""
@@ -111,6 +115,8 @@ class _Counters:
     def may_be_far(self, order: Instruction) -> bool:
         """Whether what is compared may be a counter that goes down by 1, and half of all numbers from its start."""
         left, right = map(self._before, order.operands)
+        if self._looked_at > _MOST_ORIGINS:
+            return True
         return any(map(self._counts_down, left | right)) and _are_far(
             self._numbers(left), self._numbers(right), self._bits(order)
         )
@@ -148,6 +154,8 @@ class _Counters:
 
     def _may_fail(self, order: Instruction, goes_on: bool, *, is_behind: bool) -> bool:
         left, right = map(self._before, order.operands)
+        if self._looked_at > _MOST_ORIGINS:
+            return True
         if not any(self._view.definitions[number].opcode in _STEPS for number in left | right):
             return False
         starts, ends = self._numbers(left), self._numbers(right)
@@ -162,9 +170,10 @@ class _Counters:
         """Returns a number and all that it may have been before, also before rounds added to it."""
         if value not in self._known:
             found, pending = set[int](), {value}
-            while pending:
+            while pending and self._looked_at <= _MOST_ORIGINS:
                 more = self._origins.of(pending) - found
                 found |= more
+                self._looked_at += len(more) + 1
                 pending = {
                     operand
                     for number in more
@@ -191,11 +200,19 @@ class _Counters:
         return found
 
     def _counts_down(self, value: int) -> bool:
-        item = self._view.definitions[value]
+        if value not in self._down:
+            self._down[value] = self._may_count_down(self._view.definitions[value])
+        return self._down[value]
+
+    def _may_count_down(self, item: Instruction) -> bool:
         step_down = _STEPS.get(item.opcode)
         if step_down is None:
             return False
-        steps = self._numbers(self._origins.of(item.operands[item.opcode == Op.ISub :]))
+        if self._looked_at > _MOST_ORIGINS:
+            return True
+        origins = self._origins.of(item.operands[item.opcode == Op.ISub :])
+        self._looked_at += len(origins)
+        steps = self._numbers(origins)
         all_ones = (1 << self._bits(item)) - 1
         return None in steps or any(((step or 0) - step_down) & all_ones == 0 for step in steps)
 

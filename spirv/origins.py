@@ -79,12 +79,19 @@ class Origins:
 
     def of(self, numbers: Iterable[int]) -> set[int]:
         """Returns some values and all that they may have been before."""
-        found, pending = set[int](), [*numbers]
+        found, bases, pending = set[int](), set[int](), [*numbers]
         while pending:
             number = pending.pop()
-            if number not in found:
-                found.add(number)
-                pending += self._before(self._view.definitions[number])
+            if number in found:
+                continue
+            found.add(number)
+            made = self._view.definitions[number]
+            if made.opcode == Op.Load:  # what is stored in a place is gone through once, not for each load
+                base = base_of(self._view, made.operands[0])
+                if base in bases:
+                    continue
+                bases.add(base)
+            pending += self._before(made)
         return found
 
     def _before(self, made: Instruction) -> Sequence[int]:
