@@ -48,6 +48,7 @@ PORTABLE_ENV = TargetEnv(
     skips_exact_halves=True,
     loses_last_rounds=True,
     divides_rounds=True,
+    loses_returns=True,
     narrows_conversions=True,
     fails_on_divided_ones=True,
 )

@@ -88,6 +88,7 @@ REMEDIES = (
     "loses_negated_truths",
     "loses_last_rounds",
     "divides_rounds",
+    "loses_returns",
     "narrows_conversions",
     "fails_on_divided_ones",
     "folds_wide_orders",
@@ -193,6 +194,8 @@ class TargetEnv:
     divides_rounds: bool = False
     """Whether the driver may compute wrongly how many rounds a loop has whose start and end it knows, or end the
     process over it.  See `vk_runtime.quirks`."""
+    loses_returns: bool = False
+    """Whether work-items may go on behind a loop in which they returned.  See `vk_runtime.quirks`."""
     skips_exact_halves: bool = False
     """Whether the driver takes an integer of few bits that becomes f16 and f32 for what it was, however large.  See
     `vk_runtime.quirks`."""

@@ -23,6 +23,7 @@ from .low_bits import low_bits_kept
 from .narrow_integers import extrema_compared, ones_divided
 from .narrow_negations import negations_kept
 from .negated_truths import negations_hidden
+from .own_headers import headers_owned
 from .own_positions import positions_owned
 from .rounded_halves import halves_rounded
 from .split_composites import composites_split
@@ -49,6 +50,8 @@ def module_for(module: Module, env: TargetEnv) -> Module:
         module = sub_groups_counted(module)
     if env.clamps_atomics:
         module = atomics_clamped(module)
+    if env.loses_returns:
+        module = headers_owned(module)
     if env.loses_reads:
         module = values_carried(positions_owned(copies_split(module)))
     if env.fails_on_carried_addresses:

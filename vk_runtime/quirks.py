@@ -86,6 +86,20 @@ DIVIDED_ROUNDS = Quirk(
     test="tests/device/test_divided_rounds.py",
 )
 
+LOST_RETURNS = Quirk(
+    name="lost-returns",
+    drivers=(VK_DRIVER_ID_GOOGLE_SWIFTSHADER,),
+    versions=None,
+    fault="Makes one return of all returns of a function (merge-return of spirv-opt, which it contains), and branches "
+    "into the loop where the merge block of what is returned from is the header of the next: work-items that have "
+    "returned go on.",
+    field="loses_returns",
+    remedy="TargetEnv.loses_returns: modules of other compilers get headers of their own for such loops, "
+    "spirv/own_headers.py; ours have them.",
+    test="tests/sources/test_own_headers.py",
+    shown_by="",  # it would not end
+)
+
 EXACT_HALVES = Quirk(
     name="exact-halves",
     drivers=(VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_NVIDIA_PROPRIETARY),
@@ -241,7 +255,7 @@ def compiler_environment(
     is_swiftshader = physical.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER
     is_lavapipe = physical.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE
     remedies = dict[str, Any]()
-    for quirk in (*NVIDIA_QUIRKS, BLENDED_ONES, DIVIDED_ROUNDS, EXACT_HALVES):
+    for quirk in (*NVIDIA_QUIRKS, BLENDED_ONES, DIVIDED_ROUNDS, LOST_RETURNS, EXACT_HALVES):
         remedies[quirk.field] = remedies.get(quirk.field) or physical.driver_id in quirk.drivers
     return TargetEnv(
         vulkan_version=physical.api_version,
