@@ -111,7 +111,7 @@ class FunctionWriter(StatementWriter):
 
     def _write_results(self) -> None:
         """Stores a number in which everything counts that the kernel has computed last or keeps in variables."""
-        values = [value for value in self.available if self.module.types[value] == "%u"][-3:]
+        values = [value for value in self.available if self.module.types[value] == "%u"][-16:]
         values += [self.result("OpLoad", "%u", word) for word in (*self.own_words, "%private")]
         for array in (*self.own_arrays, "%private_array"):
             for index in range(4):
