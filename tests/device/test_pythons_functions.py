@@ -64,7 +64,7 @@ def of_several(x: lp.In[lp.f32], n: lp.In[lp.i32], reals: lp.Out[lp.f32], whole:
     reals[2] = lp.math.hypot(lp.math.nan, x[0], -lp.math.inf)
     reals[3] = lp.math.dist((x[0], 1, x[1]), (0, 0.0, x[2]))
     reals[4] = lp.math.dist(lp.f32x2(x[0], x[1]), (0, 0))
-    reals[5] = lp.math.prod(lp.FixedArray[lp.f32, 2, 2](x[0], x[1], x[2], 0.5))
+    reals[5] = lp.math.prod(lp.math.prod(lp.FixedArray[lp.f32, 2, 2](x[0], x[1], x[2], 0.5)))  # by rows
     reals[6] = lp.math.factorial(3) / lp.math.prod(lp.f32x2(x[0], x[1]))
 
 
