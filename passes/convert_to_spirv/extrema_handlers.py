@@ -20,16 +20,14 @@ from .signed_extrema import may_be_folded
 from .types import float_type, is_bool
 
 
-def _extremum(
-    kind: type[Operation], bool_kind: type[Operation], is_first: int, *, is_signed: bool
-) -> Handler:
+def _extremum(kind: type[Operation], bool_kind: type[Operation], is_first: int) -> Handler:
     """Lowers to `kind`, on i1 to `bool_kind`; chooses by the predicate `is_first` where drivers are wrong otherwise."""
     plain = integer(kind, bool_kind)
 
     def lower(fn: FunctionLowering, op: Operation) -> None:
         type_ = fn.type(op.results[0].type)
         is_misjudged = fn.module.env.misjudges_short_extrema and is_short(type_)
-        if not is_misjudged and (not is_signed or is_bool(type_) or not may_be_folded(operands_of(op))):
+        if not is_misjudged and (is_bool(type_) or not may_be_folded(operands_of(op))):
             plain(fn, op)
             return
         a, b = integers(fn, op)
@@ -39,13 +37,16 @@ def _extremum(
     return lower
 
 
-_LEAST = _extremum(spirv.GLUMinOp, spirv.LogicalAndOp, ULT, is_signed=False)
+_LEAST = _extremum(spirv.GLUMinOp, spirv.LogicalAndOp, ULT)
+_CLAMP = integer(spirv.GLUMinOp, spirv.LogicalAndOp)
 _LOW_BITS = integer(spirv.BitwiseAndOp)
 
 
 def _unsigned_minimum(fn: FunctionLowering, op: Operation) -> None:
-    is_mask = fn.module.env.masks_indices and IN_RANGE in op.attributes
-    (_LOW_BITS if is_mask else _LEAST)(fn, op)
+    if IN_RANGE not in op.attributes:
+        _LEAST(fn, op)
+    else:
+        (_LOW_BITS if fn.module.env.masks_indices else _CLAMP)(fn, op)
 
 
 def _plain_minimum(fn: FunctionLowering, op: Operation) -> None:
@@ -119,10 +120,10 @@ def _ordered_extremum(is_maximum: bool) -> Handler:
 
 HANDLERS: dict[type[Operation], Handler] = {
     # Signed i1: true is -1, the smaller one.
-    arith.MinSIOp: _extremum(spirv.GLSMinOp, spirv.LogicalOrOp, SLT, is_signed=True),
-    arith.MaxSIOp: _extremum(spirv.GLSMaxOp, spirv.LogicalAndOp, SGT, is_signed=True),
+    arith.MinSIOp: _extremum(spirv.GLSMinOp, spirv.LogicalOrOp, SLT),
+    arith.MaxSIOp: _extremum(spirv.GLSMaxOp, spirv.LogicalAndOp, SGT),
     arith.MinUIOp: _unsigned_minimum,
-    arith.MaxUIOp: _extremum(spirv.GLUMaxOp, spirv.LogicalOrOp, UGT, is_signed=False),
+    arith.MaxUIOp: _extremum(spirv.GLUMaxOp, spirv.LogicalOrOp, UGT),
     arith.MinnumfOp: _extremum_of_numbers(_plain_minimum, spirv.FOrdLessThanOp),
     arith.MaxnumfOp: _extremum_of_numbers(floating(spirv.GLNMaxOp), spirv.FOrdGreaterThanOp),
     arith.MinimumfOp: _ordered_extremum(is_maximum=False),

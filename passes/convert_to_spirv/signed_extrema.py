@@ -1,9 +1,9 @@
-"""Minima and maxima of signed integers, by comparison where a driver might fold those of GLSL.std.450.
+"""Minima and maxima of integers, by comparison where a driver might fold those of GLSL.std.450.
 
 spirv-opt, which SwiftShader contains, folds SMin and SMax of constants by the sign of their type.  Ours have none, so
-it takes -1 for more than 0.  Constants are also what it finds out itself: arguments of functions that it inlines,
-specialization constants, variables of loops, elements of private arrays.  What is read from other memory is none, nor
-is what differs by work-item.
+it takes -1 for more than 0.  SwiftShader was also seen to take 2**32 - 3 for less than 5, in loops and behind branches.
+Constants are also what it finds out itself: arguments of functions that it inlines, specialization constants, variables
+of loops, elements of private arrays.  What is read from other memory is none, nor is what differs by work-item.
 """
 
 from __future__ import annotations
