@@ -100,15 +100,12 @@ class _Headers:
         words = self._rewrite.view.switch_literal_words(end.operands[0]) if end.opcode == Op.Switch else 1
         if targets:
             self._rewrite.put(end, remapped(end, lambda word: self._now(word, targets), words))
-        merge = block.merge
-        if (
-            merge is not None
-            and merge.opcode == Op.LoopMerge
-            and merge.operands[1] == block.label in self._header
-        ):
-            # A loop of one block, which is its own continue target.
-            ends, _, *rest = merge.operands
-            self._rewrite.put(merge, merge._replace(operands=(ends, self._header[block.label], *rest)))
+        merge, header = block.merge, self._header.get(block.label)
+        if merge is None or merge.opcode != Op.LoopMerge or header is None:
+            return
+        ends, continue_target, *rest = merge.operands
+        if continue_target == block.label:  # a loop of one block
+            self._rewrite.put(merge, merge._replace(operands=(ends, header, *rest)))
 
     def _now(self, word: int, targets: set[int]) -> int:
         return self._header[word] if word in targets else word

@@ -19,6 +19,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.call_graph import Function
 from ...ir.dialects import spirv
+from .known_numbers import yielded
 from .value_samples import ValueSamples, arriving, carried
 
 _MOST = 200
@@ -124,9 +125,8 @@ def _of_extract(
 def _of_branch(
     op: Operation, array: SSAValue, path: Path, _samples: ValueSamples | None
 ) -> list[tuple[SSAValue, Path]]:
-    number = list(op.results).index(array)  # pyright: ignore[reportArgumentType]
-    ends = [region.block.last_op for region in op.regions if region.blocks]
-    return [(end.operands[number], path) for end in ends if end is not None]
+    assert isinstance(op, scf.IfOp)
+    return [(arm, path) for arm in yielded(op, array)]
 
 
 def _of_call(
