@@ -71,7 +71,7 @@ REST: Final = (
     "passes.convert_to_spirv.counted_rounds",
     "passes.convert_to_spirv.unknown_ends",
     "passes.optimise.lift_breaks",
-    "passes.convert_to_spirv.signed_extrema",
+    "passes.convert_to_spirv.integer_extrema",
     "passes.convert_to_spirv.extrema_handlers",
     "passes.convert_to_spirv.call_handlers",
     "passes.convert_to_spirv.local_array",

@@ -8,7 +8,7 @@
 SPIR-V says by the operation whether integers have a sign, and compilers that give none to any type rely on that.  A
 driver (`vk_runtime.quirks`, unsigned-extrema) that folds these for constants goes by the type.
 
-What `passes.convert_to_spirv.signed_extrema` does for kernels in Python, in another way.  Standard library only.
+What `passes.convert_to_spirv.integer_extrema` does for kernels in Python, in another way.  Standard library only.
 """
 
 from __future__ import annotations

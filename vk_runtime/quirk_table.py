@@ -139,7 +139,7 @@ QUIRKS: tuple[Quirk, ...] = (
         fault="Folds SMin, SMax, UMin, UMax, SClamp, UClamp, ConvertSToF and ConvertUToF of constants by the sign of "
         "their integer type (spirv-opt, which it contains): -1 is more than 0 where the type has none.",
         remedy="Compared and selected where both operands may be constants for the driver: "
-        "passes/convert_to_spirv/signed_extrema.py; in modules of other compilers, operands are given the operation's "
+        "passes/convert_to_spirv/integer_extrema.py; in modules of other compilers, operands are given the operation's "
         "sign for every driver: spirv/matched_signs.py.",
         test="tests/device/test_fuzz_findings.py",
     ),

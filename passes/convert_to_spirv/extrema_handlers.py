@@ -14,9 +14,9 @@ from .binary_handlers import floating, integer, integers
 from .compare_handlers import SGT, SLT, UGT, ULT, compared
 from .float_expression import FloatExpression
 from .function_lowering import FunctionLowering, Handler
+from .integer_extrema import may_be_folded
 from .narrow_negations import is_short
 from .saturations import minimum_operands
-from .signed_extrema import may_be_folded
 from .types import float_type, is_bool
 
 
