@@ -170,7 +170,7 @@ class LoopTests:
         ]
 
     def _of_test(self, block: BlockView) -> int | None:
-        test = self._test_of(block)
+        test = self._comparison(block)
         if test is None:
             return None
         compare, goes_on = test
@@ -181,16 +181,6 @@ class LoopTests:
             self._of_counter(first or 0, counter.step, limit, compare, goes_on) for first in counter.firsts
         ]
         return None if None in rounds else max(number or 0 for number in rounds)
-
-    def _test_of(self, block: BlockView) -> tuple[Instruction, bool] | None:
-        """Returns the comparison that a block leaves the loop by, and what it is where the loop goes on."""
-        end = block.terminator
-        if end is None or end.opcode != Op.BranchConditional or self._loop.merge not in end.operands[1:3]:
-            return None
-        test = self._view.definitions.get(end.operands[0])
-        if test is None or test.opcode not in COMPARISONS or len(test.operands) != 2:
-            return None
-        return test, end.operands[1] != self._loop.merge
 
     def _of_counter(
         self, first: int, step: int, limit: int, compare: Instruction, goes_on: bool
